@@ -1,0 +1,157 @@
+// Package guest is the Go SDK for plugin authors. A plugin implements Program (and Planner, if it is a
+// template policy), hands it to Export in its main package, and is built with
+//
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags="-s -w -buildid="
+//
+// It imports the standard library and abi alone. Natively the same Program runs under guesttest.
+package guest
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/record"
+)
+
+// Program is a parser plugin. One instance serves many streams, one call at a time: what differs
+// between streams must live in the memory that Window returns, and nothing else may be kept between
+// calls. The host copies a stream's window in before a call and out after it.
+type Program interface {
+	// Manifest is the plugin's manifest JSON; ABI.md gives its fields.
+	Manifest() string
+	// Open configures the instance, once. When it returns, the window is the template of a new stream.
+	Open(config []byte) error
+	// Window is the state window: fixed memory of at most abi.MaxWindow bytes, without Go pointers in
+	// it, best a [N]byte view of a struct (see WindowOf). Empty means sticky: an instance a stream.
+	Window() []byte
+	// Start begins a stream in the window; see Start for its input.
+	Start(s Start) error
+	// Feed segments in from its first byte and emits records for what is decided; what it does not
+	// emit it gets again, in front of the next bytes. It must return directly after a name record.
+	Feed(in *Input, out *Out)
+	// Finish is Feed at the end of the stream. It is repeated until nothing is left and then once
+	// more with no bytes; each call with bytes must consume some. The last one must close what is open.
+	Finish(in *Input, why abi.Why, out *Out)
+}
+
+// Input is what one call of Feed or Finish reads. Its slices are valid until the call returns.
+type Input struct {
+	Bytes []byte
+	Spans []record.Span
+	Flags uint32
+}
+
+// Out collects the records of one call. Records are emitted in order and without gaps, so that every
+// byte of the input up to the last record is accounted for.
+type Out struct {
+	recs []record.Record
+	pos  uint32
+	base uint32
+}
+
+// Emit says that the next n bytes of the input are of this kind.
+func (o *Out) Emit(k record.Kind, f record.Flags, aux uint32, n int) {
+	o.recs = append(o.recs, record.Record{Kind: k, Flags: f, Ptr: o.base + o.pos, Len: uint32(n), Aux: aux})
+	o.pos += uint32(n)
+}
+
+// Extend lengthens the last record by n bytes if it is of this kind, flags and aux, else emits one. It
+// keeps the number of records small where content is found in several steps.
+func (o *Out) Extend(k record.Kind, f record.Flags, aux uint32, n int) {
+	if i := len(o.recs) - 1; i >= 0 {
+		r := &o.recs[i]
+		if r.Kind == k && r.Flags == f && r.Aux == aux {
+			r.Len += uint32(n)
+			o.pos += uint32(n)
+			return
+		}
+	}
+	o.Emit(k, f, aux, n)
+}
+
+// Pos is the offset in the input up to which records were emitted.
+func (o *Out) Pos() int { return int(o.pos) }
+
+// Len is the number of records emitted so far.
+func (o *Out) Len() int { return len(o.recs) }
+
+// Records returns what was emitted, with offsets relative to base.
+func (o *Out) Records() []record.Record { return o.recs }
+
+// Reset empties o; records will point to base. It keeps the memory.
+func (o *Out) Reset(base uint32) { o.recs, o.pos, o.base = o.recs[:0], 0, base }
+
+// Thinking says whether the prompt asked the model to think.
+type Thinking uint32
+
+// Values of Start.Thinking.
+const (
+	ThinkingUnknown Thinking = 0
+	ThinkingOn      Thinking = 1
+	ThinkingOff     Thinking = 2
+)
+
+// Choice is the request's tool choice.
+type Choice uint32
+
+// Values of Start.Choice.
+const (
+	ChoiceAuto     Choice = 0
+	ChoiceNone     Choice = 1
+	ChoiceRequired Choice = 2
+	ChoiceNamed    Choice = 3
+)
+
+// Start is what a parser is told when a stream begins. On the wire: four little-endian u32 (thinking,
+// choice, tools present 0|1, tail length) and the tail's bytes.
+type Start struct {
+	Thinking Thinking
+	Choice   Choice
+	Tools    bool   // the request has tools; without them, and with ChoiceNone, nothing is a call
+	Tail     []byte // what follows the last turn marker of the prompt, at most abi.MaxPromptTail bytes
+}
+
+var errStart = errors.New("start block is malformed")
+
+// Append encodes s; a longer tail is cut to its end.
+func (s Start) Append(dst []byte) []byte {
+	tail := s.Tail
+	if n := len(tail) - abi.MaxPromptTail; n > 0 {
+		tail = tail[n:]
+	}
+	tools := uint32(0)
+	if s.Tools {
+		tools = 1
+	}
+	for _, v := range [4]uint32{uint32(s.Thinking), uint32(s.Choice), tools, uint32(len(tail))} {
+		dst = binary.LittleEndian.AppendUint32(dst, v)
+	}
+	return append(dst, tail...)
+}
+
+// ParseStart decodes a start block. The tail aliases b.
+func ParseStart(b []byte) (Start, error) {
+	if len(b) < 16 {
+		return Start{}, errStart
+	}
+	n := binary.LittleEndian.Uint32(b[12:])
+	if uint64(n) != uint64(len(b)-16) || n > abi.MaxPromptTail {
+		return Start{}, errStart
+	}
+	return Start{
+		Thinking: Thinking(binary.LittleEndian.Uint32(b)),
+		Choice:   Choice(binary.LittleEndian.Uint32(b[4:])),
+		Tools:    binary.LittleEndian.Uint32(b[8:]) != 0,
+		Tail:     b[16:],
+	}, nil
+}
+
+// Planner is a template-policy plugin: an outline in (see abi/plan), a plan out. It may be the same
+// value as a Program or stand alone.
+type Planner interface {
+	Manifest() string
+	Open(config []byte) error
+	// Plan reads an encoded outline and appends an encoded plan to dst.
+	Plan(dst, outline []byte) ([]byte, error)
+}

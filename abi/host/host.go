@@ -1,0 +1,362 @@
+// Package host is the host's half of the parser protocol: it drives one stream through a guest, keeps
+// what the guest left unconsumed, asks for the verdict on names and checks every law that one call can
+// show. It does not care what runs the guest: Wasm instances in the gateway, native programs in tests.
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/record"
+)
+
+// Call is one feed or finish. The guest reads In, Spans and Flags, reads and writes Window, and appends
+// to Records with Ptr as an offset into In. All memory is the stream's; nothing is kept by the guest.
+type Call struct {
+	Window  []byte
+	In      []byte
+	Spans   []record.Span
+	Flags   uint32
+	Records []record.Record
+}
+
+// Guest runs calls of one configured plugin. It may be shared by streams; whether it may be called
+// concurrently is the implementation's matter. After an error the window and the records are undefined.
+type Guest interface {
+	// Template is the window of a new stream; empty means sticky.
+	Template() []byte
+	Start(window, start []byte) error
+	Feed(c *Call) error
+	Finish(c *Call, why abi.Why) error
+}
+
+// Sink takes the records of a stream in order, with their bytes.
+type Sink interface {
+	// Accept gives the verdict on the name that ends a feed, before any record of that feed is
+	// delivered: false takes the call back, and its bytes will come as text. recs are the feed's
+	// records, in their input.
+	Accept(recs []record.Record, in []byte) bool
+	// Record delivers one record. b is valid until it returns.
+	Record(r record.Record, b []byte) error
+}
+
+// ErrProtocol is wrapped by the faults of a guest that breaks the ABI.
+var ErrProtocol = errors.New("plugin breaks the ABI")
+
+// Fault tells of a guest that trapped or broke the ABI; the stream went on raw from there.
+type Fault struct {
+	Export string // weir1_start, weir1_feed or weir1_finish
+	Err    error
+}
+
+func (f *Fault) Error() string { return f.Export + ": " + f.Err.Error() }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Stream drives one stream. It is used by one goroutine. The zero value is not usable; see Open.
+type Stream struct {
+	guest   Guest
+	sink    Sink
+	call    Call
+	saved   []byte        // window before the call, to go back to
+	buf     []byte        // held bytes, then the piece
+	spans   []record.Span // of buf
+	refused record.Span   // verdict that stands: no call begins at or before Off
+	hasRef  bool
+	raw     bool
+	ended   bool
+	dropped int
+	fault   *Fault
+}
+
+// Open begins a stream. start is the encoded start block. A guest that fails at start leaves a usable
+// stream in raw mode, and the error tells why.
+func Open(g Guest, sink Sink, start []byte) (*Stream, error) {
+	s := &Stream{guest: g, sink: sink}
+	s.call.Window = append([]byte(nil), g.Template()...)
+	s.saved = make([]byte, len(s.call.Window))
+	s.buf = make([]byte, 0, abi.MaxHeld+2*abi.MaxPiece)
+	s.call.Records = make([]record.Record, 0, 16)
+	if err := g.Start(s.call.Window, start); err != nil {
+		s.raw, s.fault = true, &Fault{Export: abi.ExportStart, Err: err}
+		return s, s.fault
+	}
+	return s, nil
+}
+
+// Raw returns a stream without a guest: everything is text.
+func Raw(sink Sink) *Stream { return &Stream{sink: sink, raw: true} }
+
+// Fault is the guest's fault that made the stream raw, or nil.
+func (s *Stream) Fault() *Fault { return s.fault }
+
+// Ended reports that the guest saw the end of the model's turn; later bytes are dropped and counted.
+func (s *Stream) Ended() bool { return s.ended }
+
+// Dropped counts the bytes that came after the end of the turn.
+func (s *Stream) Dropped() int { return s.dropped }
+
+// Held is the number of bytes waiting for more.
+func (s *Stream) Held() int { return len(s.buf) }
+
+// fail makes the stream raw: the window goes back to before the call, what is held becomes text.
+func (s *Stream) fail(export string, err error) error {
+	copy(s.call.Window, s.saved)
+	s.raw = true
+	if s.fault == nil {
+		s.fault = &Fault{Export: export, Err: err}
+	}
+	return s.flushRaw()
+}
+
+func (s *Stream) flushRaw() error {
+	if len(s.buf) == 0 {
+		return nil
+	}
+	b := s.buf
+	s.buf, s.spans = s.buf[:0], s.spans[:0]
+	return s.sink.Record(record.Record{Kind: record.Text, Len: uint32(len(b))}, b)
+}
+
+// Feed gives new bytes; spans are relative to p. Only the sink's errors are returned: a guest's fault
+// makes the stream raw and is told by Fault. boundary asks the guest to decide on what it holds.
+func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
+	for len(p) > 0 || boundary {
+		if s.ended {
+			s.dropped += len(p)
+			return nil
+		}
+		n := cut(p, spans)
+		base := uint32(len(s.buf))
+		s.buf = append(s.buf, p[:n]...)
+		k := 0
+		for k < len(spans) && int(spans[k].Off) < n {
+			sp := spans[k]
+			sp.Off += base
+			s.spans = append(s.spans, sp)
+			k++
+		}
+		p, spans = p[n:], shift(spans[k:], uint32(n))
+		var err error
+		switch {
+		case s.raw:
+			err = s.flushRaw()
+		default:
+			flags := uint32(0)
+			if boundary && len(p) == 0 {
+				flags = abi.FlagBoundary
+			}
+			err = s.run(flags)
+		}
+		if err != nil {
+			return err
+		}
+		if len(p) == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// cut chooses how much of p is one piece: at most abi.MaxPiece, never through a span.
+func cut(p []byte, spans []record.Span) int {
+	if len(p) <= abi.MaxPiece {
+		return len(p)
+	}
+	n := abi.MaxPiece
+	for _, sp := range spans {
+		if int(sp.Off) >= n {
+			break
+		}
+		if end := int(sp.Off + sp.Len); end > n {
+			if sp.Off > 0 {
+				return int(sp.Off)
+			}
+			return min(end, len(p))
+		}
+	}
+	return n
+}
+
+// shift moves spans n bytes to the front, in place of a copy only when there is something to move.
+func shift(spans []record.Span, n uint32) []record.Span {
+	if len(spans) == 0 || n == 0 {
+		return spans
+	}
+	out := make([]record.Span, len(spans))
+	for i, sp := range spans {
+		sp.Off -= n
+		out[i] = sp
+	}
+	return out
+}
+
+// run feeds what is buffered until the guest has no verdict to wait for.
+func (s *Stream) run(flags uint32) error {
+	for {
+		s.prepare(flags)
+		if err := s.guest.Feed(&s.call); err != nil {
+			return s.fail(abi.ExportFeed, err)
+		}
+		again, _, err := s.take(abi.ExportFeed)
+		if err != nil || s.raw || s.ended {
+			return err
+		}
+		if !again {
+			if len(s.buf) > abi.MaxHeld {
+				return s.fail(abi.ExportFeed, fmt.Errorf("%w: %d bytes left unconsumed, at most %d", ErrProtocol, len(s.buf), abi.MaxHeld))
+			}
+			return nil
+		}
+		if len(s.buf) == 0 {
+			return nil
+		}
+	}
+}
+
+// Finish ends the stream. After it the stream must not be used.
+func (s *Stream) Finish(why abi.Why) error {
+	for !s.raw && !s.ended {
+		n := len(s.buf)
+		s.prepare(0)
+		if err := s.guest.Finish(&s.call, why); err != nil {
+			return s.fail(abi.ExportFinish, err)
+		}
+		refused, used, err := s.take(abi.ExportFinish)
+		if err != nil || s.raw {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		if used == 0 && !refused {
+			return s.fail(abi.ExportFinish, fmt.Errorf("%w: %d bytes left and none consumed", ErrProtocol, n))
+		}
+	}
+	if s.ended {
+		s.dropped += len(s.buf)
+		return nil
+	}
+	return s.flushRaw()
+}
+
+func (s *Stream) prepare(flags uint32) {
+	copy(s.saved, s.call.Window)
+	s.call.In, s.call.Flags, s.call.Records = s.buf, flags, s.call.Records[:0]
+	s.call.Spans = s.spans
+	if s.hasRef {
+		s.call.Spans = append(s.spans, s.refused)
+	}
+}
+
+// take checks and delivers the records of a call. again says that the guest waits to be called with
+// what is left: after a name, and after a refused one.
+func (s *Stream) take(export string) (again bool, used int, err error) {
+	recs := s.call.Records
+	if len(recs) == 0 {
+		return false, 0, nil
+	}
+	if err := s.check(recs); err != nil {
+		return false, 0, s.fail(export, err)
+	}
+	last := recs[len(recs)-1]
+	if last.Kind == record.Name {
+		again = true
+		if !s.sink.Accept(recs, s.buf) {
+			if err := s.refuse(recs); err != nil {
+				return false, 0, s.fail(export, err)
+			}
+			return true, 0, nil
+		}
+	}
+	used = int(last.Ptr + last.Len)
+	for _, r := range recs {
+		if r.Kind >= record.KindIgnored {
+			continue
+		}
+		if err := s.sink.Record(r, s.buf[r.Ptr:r.Ptr+r.Len]); err != nil {
+			return false, used, err
+		}
+		if r.Kind == record.Marker && r.Flags&record.EndTurn != 0 {
+			s.ended = true
+			s.dropped += len(s.buf) - int(r.Ptr+r.Len)
+			s.buf, s.spans = s.buf[:0], s.spans[:0]
+			return false, used, nil
+		}
+	}
+	s.consume(used)
+	return again, used, nil
+}
+
+// check holds one call to the laws: known kinds and flags, no gap, nothing beyond the input, and a
+// return directly after a name.
+func (s *Stream) check(recs []record.Record) error {
+	if len(recs) > abi.MaxRecords {
+		return fmt.Errorf("%w: %d records, at most %d", ErrProtocol, len(recs), abi.MaxRecords)
+	}
+	pos := uint64(0)
+	for i, r := range recs {
+		if err := record.Check(r); err != nil {
+			return fmt.Errorf("%w: record %d: %w", ErrProtocol, i, err)
+		}
+		if uint64(r.Ptr) != pos || pos+uint64(r.Len) > uint64(len(s.buf)) {
+			return fmt.Errorf("%w: record %d (%v) covers [%d,+%d) of %d bytes, expected to begin at %d", ErrProtocol, i, r.Kind, r.Ptr, r.Len, len(s.buf), pos)
+		}
+		pos += uint64(r.Len)
+		switch r.Kind {
+		case record.Name, record.ID, record.Key:
+			if r.Len > abi.MaxHeader {
+				return fmt.Errorf("%w: record %d: %v of %d bytes, at most %d", ErrProtocol, i, r.Kind, r.Len, abi.MaxHeader)
+			}
+		}
+		if r.Kind == record.Name && i != len(recs)-1 {
+			return fmt.Errorf("%w: %d records after a name, expected a return", ErrProtocol, len(recs)-1-i)
+		}
+	}
+	return nil
+}
+
+// refuse goes back to before the call and forbids a call at its opener.
+func (s *Stream) refuse(recs []record.Record) error {
+	off := -1
+	for _, r := range recs {
+		if r.Kind == record.CallBegin {
+			off = int(r.Ptr)
+		}
+	}
+	if off < 0 {
+		return fmt.Errorf("%w: a refused name without its call_begin in the same feed", ErrProtocol)
+	}
+	if s.hasRef && uint32(off) <= s.refused.Off {
+		return fmt.Errorf("%w: a call begins at %d though it was refused up to %d", ErrProtocol, off, s.refused.Off)
+	}
+	copy(s.call.Window, s.saved)
+	s.refused, s.hasRef = record.Span{Off: uint32(off), Token: abi.RefusedToken}, true
+	return nil
+}
+
+// consume drops the first n bytes and what belongs to them.
+func (s *Stream) consume(n int) {
+	if n == 0 {
+		return
+	}
+	s.buf = s.buf[:copy(s.buf, s.buf[n:])]
+	k := 0
+	for _, sp := range s.spans {
+		if int(sp.Off) >= n {
+			sp.Off -= uint32(n)
+			s.spans[k] = sp
+			k++
+		}
+	}
+	s.spans = s.spans[:k]
+	if s.hasRef {
+		if int(s.refused.Off) < n {
+			s.hasRef = false
+		} else {
+			s.refused.Off -= uint32(n)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+// Package plan is what crosses the boundary to a template-policy plugin: an outline of the conversation
+// in, a plan out. A policy decides what of the history is replayed and where the model starts; it sees
+// shapes and names, not content. Experimental until templates are built whole (ABI.md).
+package plan
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Kinds and roles of outline rows are those of package conv, as numbers.
+
+// Row flags.
+const (
+	RowSealed   uint16 = 1 << 0 // reasoning with a seal
+	RowEmpty    uint16 = 1 << 1 // no text
+	RowLastUser uint16 = 1 << 2 // of the last message a user wrote (not a tool result)
+	RowError    uint16 = 1 << 3 // tool result that is an error
+)
+
+// Row is one part of the conversation.
+type Row struct {
+	Message uint32
+	Part    uint16
+	Kind    uint8  // conv.PartKind
+	Role    uint8  // conv.Role
+	Length  uint32 // bytes of its text, arguments or data
+	Name    string // tool name of a call; call id of a result
+	Flags   uint16
+}
+
+// Outline is the conversation as a policy sees it.
+type Outline struct {
+	Rows []Row
+	// Switches is a JSON object: {"thinking": "on|off|adaptive"|absent, "effort": ..|absent, "kwargs": {..},
+	// "tools": n}. What the client said under kwargs is never overridden by a policy.
+	Switches []byte
+}
+
+// PartAction is what to do with a reasoning part.
+type PartAction uint8
+
+// Actions.
+const (
+	Keep PartAction = iota
+	Drop
+	Splice // render the whole message in the family's own form, parts in order
+)
+
+// StartState is where the model's output begins.
+type StartState uint8
+
+// Start states.
+const (
+	StartAuto      StartState = iota // by the prompt's tail
+	StartContent                     // thinking is over or off
+	StartReasoning                   // the prompt opened a reasoning block
+)
+
+// Op is one instruction of a plan.
+type Op struct {
+	Kind    OpKind
+	Message uint32     // PartOp, CallIDOp
+	Part    uint16     // PartOp, CallIDOp
+	Action  PartAction // PartOp
+	State   StartState // StartOp
+	Key     string     // KwargOp
+	Value   string     // KwargOp: JSON; CallIDOp: the id; StopOp, TokenOp: the text; TailOp: prompt text
+}
+
+// OpKind is the kind of an instruction.
+type OpKind uint16
+
+// Kinds of instructions; a host refuses others.
+const (
+	KwargOp  OpKind = 1 + iota // set a template argument the client did not set
+	PartOp                     // keep, drop or splice a part
+	CallIDOp                   // the id a call has in the prompt
+	StopOp                     // a stop string of the family
+	TokenOp                    // a special token that must survive detokenizing
+	StartOp                    // where the model's output begins
+	TailOp                     // text to append after the generation prompt (a native renderer's thinking switch)
+)
+
+// Limits.
+const (
+	MaxRows = 65536
+	MaxOps  = 65536
+)
+
+// ErrFormat is wrapped by decoding errors.
+var ErrFormat = errors.New("bad outline or plan")
+
+const rowSize = 24
+
+// AppendOutline encodes o: u32 version, rows, bytes of switches, bytes of names; the rows (u32 message,
+// u16 part, u8 kind, u8 role, u32 length, u32 name offset, u16 name length, u16 flags, u32 0); the
+// switches; the names.
+func AppendOutline(dst []byte, o *Outline) []byte {
+	le := binary.LittleEndian
+	names := 0
+	for _, r := range o.Rows {
+		names += len(r.Name)
+	}
+	for _, v := range [4]int{1, len(o.Rows), len(o.Switches), names} {
+		dst = le.AppendUint32(dst, uint32(v))
+	}
+	off := 0
+	for _, r := range o.Rows {
+		dst = le.AppendUint32(dst, r.Message)
+		dst = le.AppendUint16(dst, r.Part)
+		dst = append(dst, r.Kind, r.Role)
+		dst = le.AppendUint32(dst, r.Length)
+		dst = le.AppendUint32(dst, uint32(off))
+		dst = le.AppendUint16(dst, uint16(len(r.Name)))
+		dst = le.AppendUint16(dst, r.Flags)
+		dst = le.AppendUint32(dst, 0)
+		off += len(r.Name)
+	}
+	dst = append(dst, o.Switches...)
+	for _, r := range o.Rows {
+		dst = append(dst, r.Name...)
+	}
+	return dst
+}
+
+// ParseOutline decodes an outline.
+func ParseOutline(b []byte) (*Outline, error) {
+	le := binary.LittleEndian
+	if len(b) < 16 || le.Uint32(b) != 1 {
+		return nil, fmt.Errorf("%w: outline header", ErrFormat)
+	}
+	rows, sw, names := uint64(le.Uint32(b[4:])), uint64(le.Uint32(b[8:])), uint64(le.Uint32(b[12:]))
+	if rows > MaxRows || 16+rows*rowSize+sw+names != uint64(len(b)) {
+		return nil, fmt.Errorf("%w: outline of %d bytes with %d rows", ErrFormat, len(b), rows)
+	}
+	body := b[16 : 16+rows*rowSize]
+	text := b[uint64(len(b))-names:]
+	o := &Outline{Rows: make([]Row, rows), Switches: b[16+rows*rowSize : uint64(len(b))-names]}
+	for i := range o.Rows {
+		r := body[i*rowSize:]
+		off, n := uint64(le.Uint32(r[12:])), uint64(le.Uint16(r[16:]))
+		if off+n > names {
+			return nil, fmt.Errorf("%w: name of row %d", ErrFormat, i)
+		}
+		o.Rows[i] = Row{
+			Message: le.Uint32(r), Part: le.Uint16(r[4:]), Kind: r[6], Role: r[7], Length: le.Uint32(r[8:]),
+			Name: string(text[off : off+n]), Flags: le.Uint16(r[18:]),
+		}
+	}
+	return o, nil
+}
+
+// AppendOp encodes one instruction: u16 kind, u8 action or state, u8 0, u32 message, u16 part, u16 key
+// length, u32 value length, the key, the value.
+func AppendOp(dst []byte, op Op) []byte {
+	le := binary.LittleEndian
+	arg := uint8(op.Action)
+	if op.Kind == StartOp {
+		arg = uint8(op.State)
+	}
+	dst = le.AppendUint16(dst, uint16(op.Kind))
+	dst = append(dst, arg, 0)
+	dst = le.AppendUint32(dst, op.Message)
+	dst = le.AppendUint16(dst, op.Part)
+	dst = le.AppendUint16(dst, uint16(len(op.Key)))
+	dst = le.AppendUint32(dst, uint32(len(op.Value)))
+	dst = append(dst, op.Key...)
+	return append(dst, op.Value...)
+}
+
+// Parse decodes a plan.
+func Parse(b []byte) ([]Op, error) {
+	le := binary.LittleEndian
+	var ops []Op
+	for len(b) > 0 {
+		if len(b) < 16 || len(ops) == MaxOps {
+			return nil, fmt.Errorf("%w: plan after %d instructions", ErrFormat, len(ops))
+		}
+		k, v := uint64(le.Uint16(b[10:])), uint64(le.Uint32(b[12:]))
+		if 16+k+v > uint64(len(b)) {
+			return nil, fmt.Errorf("%w: instruction %d overruns the plan", ErrFormat, len(ops))
+		}
+		op := Op{Kind: OpKind(le.Uint16(b)), Message: le.Uint32(b[4:]), Part: le.Uint16(b[8:]), Key: string(b[16 : 16+k]), Value: string(b[16+k : 16+k+v])}
+		switch {
+		case op.Kind < KwargOp || op.Kind > TailOp:
+			return nil, fmt.Errorf("%w: instruction %d has unknown kind %d", ErrFormat, len(ops), op.Kind)
+		case op.Kind == StartOp:
+			op.State = StartState(b[2])
+		default:
+			op.Action = PartAction(b[2])
+		}
+		if op.Action > Splice || op.State > StartReasoning {
+			return nil, fmt.Errorf("%w: instruction %d has action %d", ErrFormat, len(ops), b[2])
+		}
+		ops = append(ops, op)
+		b = b[16+k+v:]
+	}
+	return ops, nil
+}

@@ -1,0 +1,55 @@
+// Package surface is the contract of a client protocol: bytes to a canonical request, canonical events
+// to frames, a folded turn to one body, a fault to a status and a body. The folders below implement it;
+// nothing outside them knows a protocol's schema.
+package surface
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/event"
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/transport"
+)
+
+// Request is a decoded request with what only its surface cares about.
+type Request struct {
+	*conv.Request
+	// IncludeUsage asks chat for its usage chunk (stream_options.include_usage).
+	IncludeUsage bool
+	// Ignored names members that were understood and have no effect here, for the log.
+	Ignored []string
+}
+
+// Info is what an encoder needs beside the request.
+type Info struct {
+	ID       string    // of the answer, without the surface's prefix: [A-Za-z0-9]{24}
+	Model    string    // as the client wrote it
+	Created  time.Time // when the turn began
+	Dispatch bool      // emit tool_call_dispatch
+}
+
+// Encoder writes one streamed turn. Event is called from the turn's goroutine; KeepAlive may be called
+// from a timer, never while Event runs (the caller locks).
+type Encoder interface {
+	event.Sink
+	// KeepAlive writes what this surface's clients count as life while the engine is silent.
+	KeepAlive() error
+}
+
+// Surface is one protocol. Implementations hold no state and are safe for concurrent use.
+type Surface interface {
+	// Name labels metrics and logs: chat, messages.
+	Name() string
+	// Decode reads a request body. Its errors are *fault.Error with Param naming the place.
+	Decode(body []byte, header http.Header) (*Request, error)
+	// Encode streams a turn to w. Frames are complete after every event; the caller flushes.
+	Encode(req *Request, info Info, w transport.Writer) Encoder
+	// Body is the answer to a request that did not ask for a stream.
+	Body(req *Request, info Info, res *event.Result) []byte
+	// Error is a fault before anything was streamed. header holds what goes beside the usual ones.
+	Error(f *fault.Error, requestID string) (status int, header http.Header, body []byte)
+	// RequestIDHeader is the response header that carries the request id.
+	RequestIDHeader() string
+}

@@ -1,0 +1,17 @@
+// Package transport is the seam between encoders, which know schemas, and writers, which know bytes.
+package transport
+
+// Frame is one message to the client. Data is whole JSON (or a sentinel such as [DONE]) without line
+// breaks; it is valid until Write returns.
+type Frame struct {
+	Event string // SSE event name; may be empty
+	Data  []byte
+}
+
+// Writer writes frames of one turn. Write may buffer; Flush sends what is buffered in one write and
+// reports a client that is gone or does not read. The keepalive timer calls both too, so
+// implementations lock.
+type Writer interface {
+	Write(f Frame) error
+	Flush() error
+}
