@@ -44,6 +44,14 @@ type Sink interface {
 // ErrProtocol is wrapped by the faults of a guest that breaks the ABI.
 var ErrProtocol = errors.New("plugin breaks the ABI")
 
+// ErrSticky is wrapped by the fault of a guest without a window whose call was refused: what it did in its
+// own memory cannot be taken back, so the stream goes on raw.
+var ErrSticky = errors.New("a sticky plugin cannot take a call back")
+
+// MaxSpans is how many spans one feed gives, the verdict on a name not counted. The smallest input buffer
+// holds abi.MaxHeld + abi.MaxPiece bytes beside them.
+const MaxSpans = 512
+
 // Fault tells of a guest that trapped or broke the ABI; the stream went on raw from there.
 type Fault struct {
 	Export string // weir1_start, weir1_feed or weir1_finish
@@ -69,6 +77,8 @@ type Stream struct {
 	ended   bool
 	dropped int
 	fault   *Fault
+	told    bool
+	fed     bool
 }
 
 // Open begins a stream. start is the encoded start block. A guest that fails at start leaves a usable
@@ -92,6 +102,18 @@ func Raw(sink Sink) *Stream { return &Stream{sink: sink, raw: true} }
 // Fault is the guest's fault that made the stream raw, or nil.
 func (s *Stream) Fault() *Fault { return s.fault }
 
+// TakeFault returns the fault once: nil from the second call on.
+func (s *Stream) TakeFault() *Fault {
+	if s.told {
+		return nil
+	}
+	s.told = s.fault != nil
+	return s.fault
+}
+
+// Fed reports whether the stream was given any bytes.
+func (s *Stream) Fed() bool { return s.fed }
+
 // Ended reports that the guest saw the end of the model's turn; later bytes are dropped and counted.
 func (s *Stream) Ended() bool { return s.ended }
 
@@ -112,85 +134,74 @@ func (s *Stream) fail(export string, err error) error {
 }
 
 func (s *Stream) flushRaw() error {
-	if len(s.buf) == 0 {
-		return nil
-	}
 	b := s.buf
 	s.buf, s.spans = s.buf[:0], s.spans[:0]
+	return s.text(b)
+}
+
+func (s *Stream) text(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
 	return s.sink.Record(record.Record{Kind: record.Text, Len: uint32(len(b))}, b)
 }
 
-// Feed gives new bytes; spans are relative to p. Only the sink's errors are returned: a guest's fault
-// makes the stream raw and is told by Fault. boundary asks the guest to decide on what it holds.
+// Feed gives new bytes. spans are relative to p, ascending and apart; one that is empty, longer than
+// abi.MaxPiece, out of order or beyond p is not handed on. Only the sink's errors are returned: a guest's
+// fault makes the stream raw and is told by Fault. boundary asks the guest to decide on what it holds.
 func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
-	for len(p) > 0 || boundary {
+	s.fed = s.fed || len(p) > 0
+	for done := 0; done < len(p) || boundary; {
 		if s.ended {
-			s.dropped += len(p)
+			s.dropped += len(p) - done
 			return nil
 		}
-		n := cut(p, spans)
-		base := uint32(len(s.buf))
-		s.buf = append(s.buf, p[:n]...)
-		k := 0
-		for k < len(spans) && int(spans[k].Off) < n {
-			sp := spans[k]
-			sp.Off += base
-			s.spans = append(s.spans, sp)
-			k++
+		if s.raw {
+			return s.text(p[done:])
 		}
-		p, spans = p[n:], shift(spans[k:], uint32(n))
-		var err error
-		switch {
-		case s.raw:
-			err = s.flushRaw()
-		default:
-			flags := uint32(0)
-			if boundary && len(p) == 0 {
-				flags = abi.FlagBoundary
-			}
-			err = s.run(flags)
+		end, used := s.piece(p, done, spans)
+		if end == done && done < len(p) {
+			s.buf = append(s.buf, p[done:]...)
+			return s.fail(abi.ExportFeed, fmt.Errorf("%w: %d spans left unconsumed", ErrProtocol, len(s.spans)))
 		}
-		if err != nil {
+		s.buf = append(s.buf, p[done:end]...)
+		done, spans = end, spans[used:]
+		flags := uint32(0)
+		if boundary && done == len(p) {
+			flags = abi.FlagBoundary
+		}
+		if err := s.run(flags); err != nil || done == len(p) {
 			return err
-		}
-		if len(p) == 0 {
-			return nil
 		}
 	}
 	return nil
 }
 
-// cut chooses how much of p is one piece: at most abi.MaxPiece, never through a span.
-func cut(p []byte, spans []record.Span) int {
-	if len(p) <= abi.MaxPiece {
-		return len(p)
-	}
-	n := abi.MaxPiece
-	for _, sp := range spans {
-		if int(sp.Off) >= n {
+// piece chooses how much of p[from:] is one piece: at most abi.MaxPiece, never through a span and never
+// with more than MaxSpans. It adds the spans of p[from:end] to the stream's, and says how many it used.
+func (s *Stream) piece(p []byte, from int, spans []record.Span) (end, used int) {
+	base := uint32(len(s.buf))
+	end = min(len(p), from+abi.MaxPiece)
+	last := uint64(from)
+	for ; used < len(spans); used++ {
+		lo := uint64(spans[used].Off)
+		hi := lo + uint64(spans[used].Len)
+		if lo >= uint64(end) {
 			break
 		}
-		if end := int(sp.Off + sp.Len); end > n {
-			if sp.Off > 0 {
-				return int(sp.Off)
-			}
-			return min(end, len(p))
+		if lo < last || hi == lo || hi-lo > abi.MaxPiece || hi > uint64(len(p)) {
+			continue
 		}
+		if hi > uint64(end) || len(s.spans) == MaxSpans {
+			end = int(lo)
+			break
+		}
+		sp := spans[used]
+		sp.Off += base - uint32(from)
+		s.spans = append(s.spans, sp)
+		last = hi
 	}
-	return n
-}
-
-// shift moves spans n bytes to the front, in place of a copy only when there is something to move.
-func shift(spans []record.Span, n uint32) []record.Span {
-	if len(spans) == 0 || n == 0 {
-		return spans
-	}
-	out := make([]record.Span, len(spans))
-	for i, sp := range spans {
-		sp.Off -= n
-		out[i] = sp
-	}
-	return out
+	return end, used
 }
 
 // run feeds what is buffered until the guest has no verdict to wait for.
@@ -247,7 +258,9 @@ func (s *Stream) prepare(flags uint32) {
 	s.call.In, s.call.Flags, s.call.Records = s.buf, flags, s.call.Records[:0]
 	s.call.Spans = s.spans
 	if s.hasRef {
-		s.call.Spans = append(s.spans, s.refused)
+		s.spans = append(s.spans, s.refused)
+		s.call.Spans = s.spans
+		s.spans = s.spans[:len(s.spans)-1]
 	}
 }
 
@@ -269,6 +282,9 @@ func (s *Stream) take(export string) (again bool, used int, err error) {
 				return false, 0, s.fail(export, err)
 			}
 			return true, 0, nil
+		}
+		if last.Ptr+last.Len == 0 {
+			return false, 0, s.fail(export, fmt.Errorf("%w: an accepted name consumes nothing", ErrProtocol))
 		}
 	}
 	used = int(last.Ptr + last.Len)
@@ -320,6 +336,9 @@ func (s *Stream) check(recs []record.Record) error {
 
 // refuse goes back to before the call and forbids a call at its opener.
 func (s *Stream) refuse(recs []record.Record) error {
+	if len(s.call.Window) == 0 {
+		return ErrSticky
+	}
 	off := -1
 	for _, r := range recs {
 		if r.Kind == record.CallBegin {

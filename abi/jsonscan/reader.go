@@ -1,9 +1,6 @@
 package jsonscan
 
-import (
-	"errors"
-	"fmt"
-)
+import "strconv"
 
 // Type is the type of a JSON value, told by its first byte.
 type Type uint8
@@ -30,9 +27,12 @@ type Error struct {
 	Want   string // what was expected there
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("byte %d: expected %s", e.Offset, e.Want) }
+func (e *Error) Error() string { return "byte " + strconv.Itoa(e.Offset) + ": expected " + e.Want }
 
-var errDepth = errors.New("nested too deep")
+// depthError is the offset of a container nested deeper than MaxDepth.
+type depthError int
+
+func (e depthError) Error() string { return "byte " + strconv.Itoa(int(e)) + ": nested too deep" }
 
 // TypeOf tells the type of the value that begins at the start of b, white space aside.
 func TypeOf(b []byte) Type {
@@ -167,7 +167,7 @@ func (r *Reader) container(open, end byte, want string, member func() error) err
 		return r.fail(want)
 	}
 	if r.depth++; r.depth > MaxDepth {
-		return fmt.Errorf("byte %d: %w", r.pos, errDepth)
+		return depthError(r.pos)
 	}
 	r.pos++
 	if r.space(); r.pos < len(r.doc) && r.doc[r.pos] == end {

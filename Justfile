@@ -1,0 +1,41 @@
+# Recipes only name commands and scripts; the scripts say what they do.
+
+# List the recipes.
+default:
+    @just --list
+
+# Compile everything.
+build:
+    go build ./...
+
+# Test, with the race detector and in random order.
+test:
+    go test -race -shuffle=on ./...
+
+# Format, vet and lint, for the host and for guests.
+lint:
+    scripts/lint.sh
+
+# Run every fuzz target for a while.
+fuzz time="10s":
+    scripts/fuzz.sh {{time}}
+
+# Build the built-in plugins.
+plugins:
+    go run ./scripts/buildplugins
+
+# Check that the committed plugins are what the sources give.
+plugins-check:
+    go run ./scripts/buildplugins -check
+
+# Check that the committed vocabulary is what its counts give.
+vocab-check:
+    go run ./scripts/mkvocab -check
+
+# Run all benchmarks.
+bench:
+    go test -run '^$' -bench . -benchmem ./...
+
+# Start a gateway with the simulated engine.
+run *args:
+    go run ./gateway/cmd/weir serve {{args}}

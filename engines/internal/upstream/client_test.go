@@ -1,0 +1,225 @@
+package upstream_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/engines/internal/upstream"
+)
+
+func client(t *testing.T, o upstream.Options) *upstream.Client {
+	t.Helper()
+	o.Name = "e"
+	c, err := upstream.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+func bodyOf(c *upstream.Client, text string) *upstream.Body {
+	b := c.Body()
+	b.Buf = append(b.Buf, text...)
+	return b
+}
+
+func TestBaseURL(t *testing.T) {
+	for _, bad := range []string{"", "host:80", "ftp://x", "http://", "http://u:p@x/v1", "http://x/v1?a=b", "http://x/#f", "http://x\x00"} {
+		if _, err := upstream.New(upstream.Options{Name: "e", BaseURL: bad}); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+	c := client(t, upstream.Options{BaseURL: "http://x/pre/v1/"})
+	if c.URL("/models") != "http://x/pre/v1/models" || c.RootURL("/health") != "http://x/pre/health" {
+		t.Errorf("got %s and %s", c.URL("/models"), c.RootURL("/health"))
+	}
+}
+
+// TestHeaders: what is forwarded, what never is.
+func TestHeaders(t *testing.T) {
+	got := make(chan http.Header, 1)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { got <- r.Header.Clone() })
+	c := client(t, upstream.Options{BaseURL: s.URL, APIKey: "secret"})
+	_, err := c.Post(t.Context(), c.URL("/x"), bodyOf(c, "{}"), map[string]string{
+		"traceparent": "00-1", "authorization": "Bearer client", "Host": "evil", "Content-Length": "9", "bad name": "x", "X-Bad": "a\r\nb", "cookie": "a=b",
+	}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := <-got
+	if h.Get("Traceparent") != "00-1" || h.Get("Authorization") != "Bearer secret" || h.Get("Content-Type") != "application/json" || h.Get("Content-Length") != "2" {
+		t.Errorf("got %v", h)
+	}
+	if h.Get("X-Bad") != "" || h.Get("Cookie") != "" || h.Get("Accept-Encoding") != "" {
+		t.Errorf("got %v", h)
+	}
+}
+
+// TestConnectionIsKept: after a whole stream the connection serves the next one, after a broken off
+// one it is closed.
+func TestConnectionIsKept(t *testing.T) {
+	var conns atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: 1\n\ndata: [DONE]\n\n")
+	}))
+	s.Config.ConnState = func(_ net.Conn, st http.ConnState) {
+		if st == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	c := client(t, upstream.Options{BaseURL: s.URL})
+	stream := func(events int, told bool) {
+		t.Helper()
+		ev, err := c.Open(t.Context(), c.URL("/"), bodyOf(c, "{}"), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range events {
+			if _, err := ev.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := ev.Close(told); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		stream(2, true)
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections for five whole streams, want 1", n)
+	}
+}
+
+// TestClosedKeepAlive: a request goes through although the kept connection was closed meanwhile.
+func TestClosedKeepAlive(t *testing.T) {
+	bodies := make(chan string, 2)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		bodies <- string(b)
+	})
+	c := client(t, upstream.Options{BaseURL: s.URL})
+	for _, text := range []string{`"one"`, `"two"`} {
+		if _, err := c.Post(t.Context(), c.URL("/"), bodyOf(c, text), nil, 10); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-bodies; got != text {
+			t.Errorf("server got %s, want %s", got, text)
+		}
+		s.CloseClientConnections()
+	}
+}
+
+func TestHeaderTimeout(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	c := client(t, upstream.Options{BaseURL: s.URL, HeaderTimeout: 20 * time.Millisecond})
+	_, err := c.Open(t.Context(), c.URL("/"), bodyOf(c, "{}"), nil, 0)
+	var e *engines.Error
+	if !errors.As(err, &e) || e.Class != engines.ClassUnavailable {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEndWithin(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: 1\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	c := client(t, upstream.Options{BaseURL: s.URL})
+	ev, err := c.Open(t.Context(), c.URL("/"), bodyOf(c, "{}"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ev.Close(true) }()
+	ev.EndWithin(20 * time.Millisecond)
+	if _, err := ev.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ev.Next(); err != io.EOF {
+		t.Errorf("got %v, want io.EOF", err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/stream" {
+			w.Header().Set("Content-Type", "text/event-stream")
+		}
+		_, _ = w.Write(append(append([]byte("data: "), bytes.Repeat([]byte("x"), 200_000)...), "\n\n"...))
+	})
+	c := client(t, upstream.Options{BaseURL: s.URL})
+	_, err := c.Get(t.Context(), c.URL("/"), 1000)
+	var e *engines.Error
+	if !errors.As(err, &e) || e.Class != engines.ClassProtocol {
+		t.Errorf("a long body: %v", err)
+	}
+	ev, err := c.Open(t.Context(), c.URL("/stream"), bodyOf(c, "{}"), nil, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ev.Close(false) }()
+	if _, err := ev.Next(); !errors.As(err, &e) || e.Class != engines.ClassProtocol {
+		t.Errorf("a long event: %v", err)
+	}
+}
+
+// TestBodiesAreNotShared hammers the buffers: a body must reach the server whole although others are
+// cancelled while they are written.
+func TestBodiesAreNotShared(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err == nil && len(b) > 0 && bytes.Count(b, b[:1]) != len(b) {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	})
+	c := client(t, upstream.Options{BaseURL: s.URL})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 30 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%3 == 0 {
+					go cancel()
+				}
+				b := c.Body()
+				b.Buf = append(b.Buf, bytes.Repeat([]byte{byte('a' + g)}, 100_000)...)
+				_, err := c.Post(ctx, c.URL("/"), b, nil, 10)
+				var e *engines.Error
+				if errors.As(err, &e) && e.Status == http.StatusTeapot {
+					t.Error("the server got a mixed body")
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+}

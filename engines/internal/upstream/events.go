@@ -1,0 +1,142 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/engines/internal/ssein"
+)
+
+// drainTime is how long Close waits for the end of an answer that has told its last event, so that
+// the connection can be kept.
+const drainTime = 50 * time.Millisecond
+
+// Events is an answered request that streams server-sent events. It is pulled by one goroutine.
+type Events struct {
+	client  *Client
+	ctx     context.Context // the caller's; it outlives Open because the stream does
+	cancel  context.CancelFunc
+	body    io.ReadCloser
+	sse     *ssein.Reader
+	tail    time.Duration // how long Next waits, 0 for ever
+	timer   *time.Timer
+	expired atomic.Bool
+	eof     bool
+	closed  bool
+}
+
+// ErrClosed is what Next returns after Close.
+var ErrClosed = errors.New("stream is closed")
+
+// Open sends JSON to url and returns once the server has answered with a stream of events. limit
+// bounds one event in bytes, 0 means ssein.DefaultLimit. It takes body over. Cancelling ctx closes
+// the connection at once.
+func (c *Client) Open(ctx context.Context, url string, body *Body, headers map[string]string, limit int) (*Events, error) {
+	defer body.release()
+	inner, cancel := context.WithCancel(ctx)
+	req, err := c.request(inner, url, body, headers, "text/event-stream")
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp, err := c.do(ctx, req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != "text/event-stream" {
+		err := c.noStream(ctx, resp)
+		cancel()
+		return nil, err
+	}
+	return &Events{client: c, ctx: ctx, cancel: cancel, body: resp.Body, sse: ssein.New(resp.Body, limit)}, nil
+}
+
+// noStream is the error for a success that is not a stream: an error in a body of its own, or a page
+// of something that is no engine.
+func (c *Client) noStream(ctx context.Context, resp *http.Response) error {
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if err != nil && ctx.Err() != nil {
+		return c.canceled(ctx)
+	}
+	message := fmt.Sprintf("answer of type %q, want text/event-stream", resp.Header.Get("Content-Type"))
+	if t := parseFailure(b); t.structured {
+		message += ": " + t.message
+	}
+	e := c.Fail(engines.ClassProtocol, message, nil)
+	e.Status = resp.StatusCode
+	return e
+}
+
+// Ready reports whether Next would return an event without reading.
+func (e *Events) Ready() bool { return !e.closed && e.sse.Ready() }
+
+// Next returns the next event, valid until the following call of Next or Ready; io.EOF at the end of
+// the answer, an *engines.Error of ClassProtocol when it broke off, and the context's cause when that ended.
+func (e *Events) Next() (ssein.Event, error) {
+	if e.closed {
+		return ssein.Event{}, fmt.Errorf("engine %s: %w", e.client.name, ErrClosed)
+	}
+	ev, err := e.wait()
+	if err == nil {
+		return ev, nil
+	}
+	if err == io.EOF || e.expired.Load() && e.ctx.Err() == nil {
+		e.eof = err == io.EOF
+		return ssein.Event{}, io.EOF
+	}
+	var big *ssein.TooLarge
+	if errors.As(err, &big) {
+		return ssein.Event{}, e.client.Fail(engines.ClassProtocol, "read the stream", err)
+	}
+	return ssein.Event{}, e.client.broke(e.ctx, "the stream broke off", err)
+}
+
+// Cut reports whether the answer ended inside an event.
+func (e *Events) Cut() bool { return e.sse.Pending() }
+
+// EndWithin makes every Next from here on wait at most d for an event, and then tell the end. Only
+// waiting counts, not the time between calls.
+func (e *Events) EndWithin(d time.Duration) { e.tail = d }
+
+func (e *Events) wait() (ssein.Event, error) {
+	if e.tail <= 0 || e.sse.Ready() {
+		return e.sse.Next()
+	}
+	if e.timer == nil {
+		e.timer = time.AfterFunc(e.tail, func() {
+			e.expired.Store(true)
+			e.cancel()
+		})
+	} else {
+		e.timer.Reset(e.tail)
+	}
+	defer e.timer.Stop()
+	return e.sse.Next()
+}
+
+// Close ends the request. told says that its last event was read: the connection is then kept if the
+// server ends the answer in time. Otherwise it is closed at once, and so the generation ends.
+func (e *Events) Close(told bool) error {
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	if told && !e.eof && e.ctx.Err() == nil {
+		late := time.AfterFunc(drainTime, e.cancel)
+		var rest [512]byte
+		for n, err := e.body.Read(rest[:]); err == nil && n > 0; n, err = e.body.Read(rest[:]) {
+		}
+		late.Stop()
+	}
+	e.cancel()
+	return e.body.Close()
+}

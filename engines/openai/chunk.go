@@ -1,0 +1,360 @@
+package openai
+
+import (
+	"math"
+
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/engines"
+)
+
+// decoder reads chunks. It allocates nothing for a chunk of text.
+type decoder struct {
+	e          *Engine
+	structured bool
+	special    []Special
+	ids        map[uint32]int // index in special
+
+	r       jsonscan.Reader
+	a       *accum
+	scratch []byte
+	half    surrogate
+
+	// Members, as bound methods: made once, since each chunk would otherwise make them anew.
+	fTop, fChoice, fDelta, fUsage, fDetails, fCall, fFunction func(key []byte) error
+	fChoices, fCalls, fIDs                                    func(i int) error
+
+	from    int   // where the chunk's text begins in a
+	thought bool  // the chunk's reasoning was read, under one of its two names
+	call    mark  // the tool call fragment being read
+	lastID  int   // index of the last call that had an id; -1 before the first
+	waiting []int // special tokens that ids named and no text has shown yet
+	tokens  int   // ids in the chunk
+
+	finish  engines.Finish
+	usage   engines.Usage
+	counted bool // usage came
+	fresh   bool // usage came in this chunk
+}
+
+func (d *decoder) init(e *Engine) {
+	d.e, d.structured, d.special, d.lastID = e, e.cfg.Structured, e.cfg.Special, -1
+	if len(d.special) > 0 {
+		d.ids = make(map[uint32]int, len(d.special))
+		for i, sp := range d.special {
+			d.ids[sp.ID] = i
+		}
+	}
+	d.fTop, d.fChoices, d.fChoice, d.fDelta, d.fUsage, d.fDetails = d.top, d.choices, d.choice, d.delta, d.usageMember, d.details
+	d.fCalls, d.fCall, d.fFunction, d.fIDs = d.calls, d.callMember, d.function, d.id
+}
+
+// chunk reads one chunk and adds what it says to a.
+func (d *decoder) chunk(data []byte, a *accum) error {
+	d.r, d.a = *jsonscan.NewReader(data), a
+	d.from, d.tokens, d.thought, d.fresh = len(a.text), 0, false, false
+	before := d.usage.Output
+	if err := d.r.Object(d.fTop); err != nil {
+		if e, ok := err.(*engines.Error); ok {
+			return e
+		}
+		return d.e.client.Fail(engines.ClassProtocol, "chunk", err)
+	}
+	if len(d.waiting) > 0 {
+		d.spans(a, d.from)
+	}
+	if d.finish.Reason == engines.ReasonStop && d.finish.Stop == "" && len(d.waiting) > 0 {
+		d.finish.Stop = d.special[d.waiting[0]].Text
+	}
+	switch {
+	case d.tokens > 0:
+		a.delta.Tokens += d.tokens
+	case d.fresh && len(a.text) > d.from && d.usage.Output > before:
+		a.delta.Tokens += d.usage.Output - before
+	}
+	return nil
+}
+
+func (d *decoder) skip() error {
+	_, err := d.r.Raw()
+	return err
+}
+
+func (d *decoder) bad(what string) error {
+	return d.e.client.Fail(engines.ClassProtocol, "chunk: "+what, nil)
+}
+
+func (d *decoder) top(key []byte) error {
+	switch string(key) {
+	case "choices":
+		if d.r.Peek() != jsonscan.Array {
+			return d.skip()
+		}
+		return d.r.Array(d.fChoices)
+	case "usage":
+		if d.r.Peek() != jsonscan.Object {
+			return d.skip()
+		}
+		d.counted, d.fresh = true, true
+		return d.r.Object(d.fUsage)
+	case "error":
+		if d.r.Peek() == jsonscan.Null {
+			return d.skip()
+		}
+		raw, err := d.r.Raw()
+		if err != nil {
+			return err
+		}
+		d.scratch = append(append(append(d.scratch[:0], `{"error":`...), raw...), '}')
+		return d.e.client.ChunkError(d.scratch)
+	}
+	return d.skip()
+}
+
+func (d *decoder) choices(i int) error {
+	if i > 0 || d.r.Peek() != jsonscan.Object {
+		return d.skip()
+	}
+	return d.r.Object(d.fChoice)
+}
+
+func (d *decoder) choice(key []byte) error {
+	switch string(key) {
+	case "text":
+		return d.text(engines.FragmentText)
+	case "delta":
+		if d.r.Peek() != jsonscan.Object {
+			return d.skip()
+		}
+		return d.r.Object(d.fDelta)
+	case "finish_reason":
+		return d.reason()
+	case "stop_reason", "matched_stop":
+		return d.stop()
+	case "token_ids":
+		if len(d.special) > 0 && d.r.Peek() == jsonscan.Array {
+			return d.r.Array(d.fIDs)
+		}
+	}
+	return d.skip()
+}
+
+func (d *decoder) delta(key []byte) error {
+	switch string(key) {
+	case "content", "refusal":
+		return d.text(engines.FragmentText)
+	case "reasoning_content", "reasoning":
+		if d.thought {
+			return d.skip()
+		}
+		return d.text(engines.FragmentReasoning)
+	case "tool_calls":
+		if d.r.Peek() == jsonscan.Array {
+			return d.r.Array(d.fCalls)
+		}
+	}
+	return d.skip()
+}
+
+// text reads a string, or null, into the delta.
+func (d *decoder) text(kind engines.FragmentKind) error {
+	if d.r.Peek() != jsonscan.String {
+		if d.r.Peek() != jsonscan.Null {
+			return d.bad("text is not a string")
+		}
+		return d.skip()
+	}
+	raw, err := d.r.Raw()
+	if err != nil || len(raw) <= 2 {
+		return err
+	}
+	if kind == engines.FragmentReasoning {
+		if !d.structured {
+			return d.bad("reasoning parsed by an engine whose output is configured as raw")
+		}
+		d.thought = true
+	}
+	from := len(d.a.text)
+	if d.a.text, err = d.unescape(d.a.text, raw, channel{kind: kind}); err != nil {
+		return err
+	}
+	if d.structured && len(d.a.text) > from {
+		d.a.fragment(mark{kind: kind, from: from, to: len(d.a.text)})
+	}
+	return nil
+}
+
+func (d *decoder) calls(i int) error {
+	if d.r.Peek() != jsonscan.Object {
+		return d.skip()
+	}
+	if !d.structured {
+		return d.bad("tool call parsed by an engine whose output is configured as raw")
+	}
+	d.call = mark{kind: engines.FragmentCall, index: -1, from: len(d.a.text), to: len(d.a.text)}
+	if err := d.r.Object(d.fCall); err != nil {
+		return err
+	}
+	if d.call.index < 0 {
+		// No index: an id begins another call, anything else goes on with the last one.
+		d.call.index = max(d.lastID, 0)
+		if d.call.id != "" {
+			d.call.index = d.lastID + 1
+		}
+	}
+	if d.call.id != "" {
+		d.lastID = max(d.lastID, d.call.index)
+	}
+	if d.call.id != "" || d.call.name != "" || d.call.to > d.call.from {
+		d.a.fragment(d.call)
+	}
+	return nil
+}
+
+func (d *decoder) callMember(key []byte) error {
+	switch string(key) {
+	case "index":
+		raw, err := d.r.Raw()
+		n, ok := number(raw)
+		if ok && n > maxCalls {
+			return d.bad("tool call index beyond all bounds")
+		}
+		if ok {
+			d.call.index = n
+		}
+		return err
+	case "id":
+		return d.str(&d.call.id)
+	case "function":
+		if d.r.Peek() == jsonscan.Object {
+			return d.r.Object(d.fFunction)
+		}
+	}
+	return d.skip()
+}
+
+const maxCalls = 1 << 16
+
+func (d *decoder) function(key []byte) error {
+	switch string(key) {
+	case "name":
+		return d.str(&d.call.name)
+	case "arguments":
+		raw, err := d.r.Raw()
+		if err != nil {
+			return err
+		}
+		switch jsonscan.TypeOf(raw) {
+		case jsonscan.String:
+			d.a.text, err = d.unescape(d.a.text, raw, channel{engines.FragmentCall, d.call.index})
+		case jsonscan.Object:
+			// Arguments as an object, whole: not what the interface says, but what some servers send.
+			d.a.text = append(d.a.text, raw...)
+		}
+		d.call.to = len(d.a.text)
+		return err
+	}
+	return d.skip()
+}
+
+// str reads a string that is rare, an id or a name.
+func (d *decoder) str(dst *string) error {
+	if d.r.Peek() != jsonscan.String {
+		return d.skip()
+	}
+	var err error
+	d.scratch, err = d.r.Text(d.scratch[:0])
+	*dst = string(d.scratch)
+	return err
+}
+
+// reason reads a finish reason. The last one counts: some servers put one on every chunk.
+func (d *decoder) reason() error {
+	var word string
+	if err := d.str(&word); err != nil || word == "" {
+		return err
+	}
+	switch word {
+	case "length", "max_tokens":
+		d.finish.Reason = engines.ReasonLength
+	case "tool_calls", "function_call":
+		d.finish.Reason = engines.ReasonToolCalls
+	case "content_filter":
+		d.finish.Reason = engines.ReasonContent
+	case "abort", "cancelled", "canceled":
+		d.finish.Reason = engines.ReasonAbort
+	case "error":
+		return d.bad("finish reason error")
+	default:
+		d.finish.Reason = engines.ReasonStop
+	}
+	return nil
+}
+
+// stop reads what matched: a stop string, or the id of a stop token.
+func (d *decoder) stop() error {
+	if d.r.Peek() == jsonscan.String {
+		return d.str(&d.finish.Stop)
+	}
+	raw, err := d.r.Raw()
+	if n, ok := number(raw); ok {
+		if i, known := d.ids[uint32(n)]; known {
+			d.finish.Stop = d.special[i].Text
+		}
+	}
+	return err
+}
+
+func (d *decoder) id(int) error {
+	raw, err := d.r.Raw()
+	d.tokens++
+	if n, ok := number(raw); ok {
+		if i, known := d.ids[uint32(n)]; known {
+			d.waiting = append(d.waiting, i)
+		}
+	}
+	return err
+}
+
+func (d *decoder) usageMember(key []byte) error {
+	switch string(key) {
+	case "prompt_tokens":
+		return d.count(&d.usage.Input)
+	case "completion_tokens":
+		return d.count(&d.usage.Output)
+	case "prompt_tokens_details":
+		if d.r.Peek() == jsonscan.Object {
+			return d.r.Object(d.fDetails)
+		}
+	}
+	return d.skip()
+}
+
+func (d *decoder) details(key []byte) error {
+	if string(key) == "cached_tokens" {
+		return d.count(&d.usage.Cached)
+	}
+	return d.skip()
+}
+
+func (d *decoder) count(dst *int) error {
+	raw, err := d.r.Raw()
+	if n, ok := number(raw); ok {
+		*dst = n
+	}
+	return err
+}
+
+// number reads a non-negative integer that fits in 32 bits.
+func number(raw []byte) (int, bool) {
+	if len(raw) == 0 || len(raw) > 10 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, n <= math.MaxUint32
+}

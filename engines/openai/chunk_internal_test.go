@@ -1,0 +1,161 @@
+package openai
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/weirgate/weir/engines"
+)
+
+// Chunks as the servers send them (their ids and names shortened).
+const (
+	vllmChunk  = `{"id":"cmpl-b49b1bb61777d7c0","object":"text_completion","created":1795971572,"model":"tiny","choices":[{"index":0,"text":" Coco","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":null}],"usage":null}`
+	usageChunk = `{"id":"cmpl-b49b1bb61777d7c0","object":"text_completion","created":1795971572,"model":"tiny","choices":[{"index":0,"text":" aluno","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":[76260]}],"usage":{"prompt_tokens":5,"total_tokens":7,"completion_tokens":2}}`
+	llamaChunk = `{"choices":[{"text":" capital","index":0,"logprobs":null,"finish_reason":null}],"created":1795971374,"model":"gemma","system_fingerprint":"b0-unknown","object":"text_completion","id":"chatcmpl-9SLtjtRqI9XKfXMwRGc3nepUlX5hmGDV"}`
+	chatChunk  = `{"id":"chatcmpl-a42f140703db68f2","object":"chat.completion.chunk","created":1795971775,"model":"tiny","choices":[{"index":0,"delta":{"content":"ür"},"logprobs":null,"finish_reason":null,"token_ids":null}]}`
+)
+
+func decoderFor(tb testing.TB, cfg Config) *decoder {
+	tb.Helper()
+	cfg.BaseURL = "http://127.0.0.1:1/v1"
+	e, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var d decoder
+	d.init(e)
+	return &d
+}
+
+func TestChunkAllocations(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg   Config
+		chunk string
+	}{
+		"vllm":         {Config{}, vllmChunk},
+		"vllm usage":   {Config{Extras: true, Special: []Special{{"<x>", 1}}}, usageChunk},
+		"llama.cpp":    {Config{}, llamaChunk},
+		"chat as text": {Config{Mode: Chat}, chatChunk},
+	} {
+		d, a, data := decoderFor(t, c.cfg), &accum{}, []byte(c.chunk)
+		one := func() {
+			a.reset()
+			if err := d.chunk(data, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		one()
+		if n := testing.AllocsPerRun(100, one); n != 0 {
+			t.Errorf("%s: %v allocations a chunk", name, n)
+		}
+	}
+}
+
+func TestSurrogatesAcrossChunks(t *testing.T) {
+	for name, c := range map[string]struct {
+		chunks []string
+		want   string
+	}{
+		"pair in one":         {[]string{`"\ud83d\ude00"`}, "😀"},
+		"pair in two":         {[]string{`"a\ud83d"`, `"\ude00b"`}, "a😀b"},
+		"half, then a letter": {[]string{`"\ud83d"`, `"b"`}, "\ufffdb"},
+		"half at the end":     {[]string{`"a\ud83d"`}, "a\ufffd"},
+		"half, then empty":    {[]string{`"\ud83d"`, `""`, `"\ude00"`}, "😀"},
+		"escaped backslash":   {[]string{`"\\ud83d"`, `"b"`}, `\ud83db`},
+		"three backslashes":   {[]string{`"\\\ud83d"`, `"\ude00"`}, `\😀`},
+		"low alone":           {[]string{`"\ude00"`}, "\ufffd"},
+		"raw half character":  {[]string{"\"\xe2\x82\"", "\"\xac\""}, "€"},
+		"escapes":             {[]string{`"\"\\\/\b\f\n\r\t\u00e9"`}, "\"\\/\b\f\n\r\té"},
+	} {
+		d, a := decoderFor(t, Config{}), &accum{}
+		for _, text := range c.chunks {
+			if err := d.chunk([]byte(`{"choices":[{"text":`+text+`}]}`), a); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		d.flush(a)
+		if string(a.text) != c.want {
+			t.Errorf("%s: got %q, want %q", name, a.text, c.want)
+		}
+	}
+}
+
+func FuzzChunk(f *testing.F) {
+	for _, c := range []string{vllmChunk, usageChunk, llamaChunk, chatChunk, `{"error":"x"}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`, `{"choices":[{"text":"\ud83d"}]}`} {
+		f.Add([]byte(c))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, cfg := range []Config{{Extras: true, Special: []Special{{"Coco", 76260}}}, {Mode: Chat, Structured: true}} {
+			d, a := decoderFor(t, cfg), &accum{}
+			for range 2 {
+				if err := d.chunk(data, a); err != nil {
+					if _, ok := err.(*engines.Error); !ok {
+						t.Fatalf("error of type %T: %v", err, err)
+					}
+				}
+			}
+			d.flush(a)
+			a.deliver(cfg.Structured)
+			for _, s := range a.delta.Spans {
+				if int(s.Off)+int(s.Len) > len(a.text) {
+					t.Fatalf("span %+v outside of %d bytes", s, len(a.text))
+				}
+			}
+			total := 0
+			for _, f := range a.delta.Fragments {
+				total += len(f.Text)
+			}
+			if cfg.Structured && total != len(a.text) {
+				t.Fatalf("fragments hold %d of %d bytes", total, len(a.text))
+			}
+		}
+	})
+}
+
+func BenchmarkChunk(b *testing.B) {
+	for _, c := range []struct {
+		name, chunk string
+		cfg         Config
+	}{
+		{"vllm", vllmChunk, Config{}},
+		{"vllm-usage-ids", usageChunk, Config{Extras: true, Special: []Special{{"<x>", 1}}}},
+		{"llamacpp", llamaChunk, Config{}},
+		{"chat-raw", chatChunk, Config{Mode: Chat}},
+		{"chat-structured", chatChunk, Config{Mode: Chat, Structured: true}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			d, a, data := decoderFor(b, c.cfg), &accum{}, []byte(c.chunk)
+			b.ReportAllocs()
+			for b.Loop() {
+				a.reset()
+				if err := d.chunk(data, a); err != nil {
+					b.Fatal(err)
+				}
+				a.deliver(c.cfg.Structured)
+			}
+		})
+	}
+}
+
+func BenchmarkPromptIDs(b *testing.B) {
+	ids := make([]uint32, 61_000)
+	for i := range ids {
+		ids[i] = uint32(i*2654435761) % 152_000
+	}
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = appendIDs(dst[:0], ids)
+	}
+	b.ReportMetric(float64(len(dst)), "bytes")
+}
+
+func TestAppendIDs(t *testing.T) {
+	for _, ids := range [][]uint32{nil, {0}, {7, 10, 99, 100, 101, 999, 1000, 9999, 10000, 99999, 100000, 1234567, 12345678, 999999999, 1000000000, math.MaxUint32}} {
+		want, _ := json.Marshal(append([]uint32{}, ids...))
+		if got := appendIDs([]byte("x"), ids); string(got) != "x"+string(want) {
+			t.Errorf("got %s, want x%s", got, want)
+		}
+	}
+}

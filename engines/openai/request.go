@@ -1,0 +1,236 @@
+package openai
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/engines"
+)
+
+// appendCompletion writes the body for /completions.
+func (e *Engine) appendCompletion(dst []byte, req *engines.Request) ([]byte, error) {
+	dst = e.appendModel(dst, req)
+	switch {
+	case e.cfg.PromptIDs && len(req.IDs) > 0:
+		dst = appendIDs(append(dst, `,"prompt":`...), req.IDs)
+	case req.Prompt != "":
+		dst = jsonscan.AppendString(append(dst, `,"prompt":`...), req.Prompt)
+		if e.cfg.Extras {
+			// The rendered prompt has its begin-of-text token already.
+			dst = append(dst, `,"add_special_tokens":false`...)
+		}
+	default:
+		return dst, e.refuse("no prompt: the completions mode needs a rendered one")
+	}
+	return e.appendCommon(dst, req)
+}
+
+// appendChat writes the body for /chat/completions.
+func (e *Engine) appendChat(dst []byte, req *engines.Request) ([]byte, error) {
+	if req.Conversation == nil {
+		return dst, e.refuse("no conversation: the chat mode needs one")
+	}
+	dst = e.appendModel(dst, req)
+	dst = appendMessages(append(dst, `,"messages":`...), req.Conversation.Messages)
+	dst = e.appendTools(dst, req.Conversation)
+	if e.cfg.Extras {
+		if args := req.Conversation.TemplateArgs; len(args) > 0 {
+			dst = append(append(dst, `,"chat_template_kwargs":`...), args...)
+		}
+		if effort := req.Conversation.Thinking.Effort; effort != "" {
+			dst = jsonscan.AppendString(append(dst, `,"reasoning_effort":`...), effort)
+		}
+	}
+	return e.appendCommon(dst, req)
+}
+
+func (e *Engine) appendModel(dst []byte, req *engines.Request) []byte {
+	model := req.Model
+	if model == "" {
+		model = e.cfg.Model
+	}
+	dst = append(dst, `{"stream":true,"stream_options":{"include_usage":true}`...)
+	if model != "" {
+		dst = jsonscan.AppendString(append(dst, `,"model":`...), model)
+	}
+	return dst
+}
+
+// appendCommon writes what both endpoints share and closes the object.
+func (e *Engine) appendCommon(dst []byte, req *engines.Request) ([]byte, error) {
+	if req.MaxTokens > 0 {
+		dst = strconv.AppendInt(append(dst, `,"max_tokens":`...), int64(req.MaxTokens), 10)
+	}
+	for i, s := range req.Stop {
+		dst = append(dst, [...]string{`,"stop":[`, `,`}[min(i, 1)]...)
+		dst = jsonscan.AppendString(dst, s)
+	}
+	if len(req.Stop) > 0 {
+		dst = append(dst, ']')
+	}
+	if req.Conversation != nil {
+		dst = e.appendSampling(dst, &req.Conversation.Sampling)
+	}
+	if e.cfg.Extras && !e.cfg.Structured {
+		dst = append(dst, `,"skip_special_tokens":false,"spaces_between_special_tokens":false`...)
+		if len(e.cfg.Special) > 0 {
+			dst = append(dst, `,"return_token_ids":true`...)
+		}
+	}
+	dst, err := e.appendConstraint(dst, req)
+	if err != nil {
+		return dst, err
+	}
+	if e.cfg.Members != nil {
+		dst = e.cfg.Members(dst, req)
+	}
+	return append(dst, '}'), nil
+}
+
+func (e *Engine) appendSampling(dst []byte, s *conv.Sampling) []byte {
+	for _, p := range [...]struct {
+		name  string
+		value *float64
+	}{
+		{"temperature", s.Temperature}, {"top_p", s.TopP}, {"frequency_penalty", s.FrequencyPenalty}, {"presence_penalty", s.PresencePenalty},
+		{"min_p", s.MinP}, {"repetition_penalty", s.RepetitionPenalty},
+	} {
+		if p.value != nil && e.Takes(p.name) && !math.IsNaN(*p.value) && !math.IsInf(*p.value, 0) {
+			dst = appendName(dst, p.name)
+			dst = strconv.AppendFloat(dst, *p.value, 'g', -1, 64)
+		}
+	}
+	if s.Seed != nil {
+		dst = strconv.AppendInt(appendName(dst, "seed"), *s.Seed, 10)
+	}
+	if s.TopK != nil && e.Takes("top_k") {
+		dst = strconv.AppendInt(appendName(dst, "top_k"), int64(*s.TopK), 10)
+	}
+	if s.IgnoreEOS && e.Takes("ignore_eos") {
+		dst = append(appendName(dst, "ignore_eos"), "true"...)
+	}
+	return dst
+}
+
+// appendName appends a member's name, which needs no escaping.
+func appendName(dst []byte, name string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	return append(dst, '"', ':')
+}
+
+func (e *Engine) appendConstraint(dst []byte, req *engines.Request) ([]byte, error) {
+	c := &req.Constraint
+	what := ""
+	switch {
+	case c.JSONSchema != nil:
+		what = "json_schema"
+	case c.JSONObject:
+		what = "json_object"
+	case c.Regex != "":
+		what = "regex"
+	case c.Grammar != "":
+		what = "grammar"
+	default:
+		return dst, nil
+	}
+	switch {
+	case e.cfg.Constrain == ConstrainResponse && what == "json_object":
+		return append(dst, `,"response_format":{"type":"json_object"}`...), nil
+	case e.cfg.Constrain == ConstrainResponse && what == "json_schema":
+		return appendResponseFormat(dst, req), nil
+	case e.cfg.Constrain == ConstrainStructured:
+		dst = append(dst, `,"structured_outputs":{`...)
+		switch what {
+		case "json_schema":
+			dst = append(append(dst, `"json":`...), c.JSONSchema...)
+		case "json_object":
+			dst = append(dst, `"json_object":true`...)
+		case "regex":
+			dst = jsonscan.AppendString(append(dst, `"regex":`...), c.Regex)
+		default:
+			dst = jsonscan.AppendString(append(dst, `"grammar":`...), c.Grammar)
+		}
+		return append(dst, '}'), nil
+	case e.cfg.Constrain == ConstrainLlamaCPP && what == "json_schema":
+		return append(append(dst, `,"json_schema":`...), c.JSONSchema...), nil
+	case e.cfg.Constrain == ConstrainLlamaCPP && what == "json_object":
+		return append(dst, `,"json_schema":{"type":"object"}`...), nil
+	case e.cfg.Constrain == ConstrainLlamaCPP && what == "grammar":
+		return jsonscan.AppendString(append(dst, `,"grammar":`...), c.Grammar), nil
+	}
+	return dst, e.refuse("this engine cannot hold its output to a %s", what)
+}
+
+func appendResponseFormat(dst []byte, req *engines.Request) []byte {
+	name, strict := "response", true
+	if req.Conversation != nil && req.Conversation.Format.Name != "" {
+		name, strict = req.Conversation.Format.Name, req.Conversation.Format.Strict
+	}
+	dst = append(dst, `,"response_format":{"type":"json_schema","json_schema":{"name":`...)
+	dst = jsonscan.AppendString(dst, name)
+	dst = strconv.AppendBool(append(dst, `,"strict":`...), strict)
+	dst = append(append(dst, `,"schema":`...), req.Constraint.JSONSchema...)
+	return append(dst, `}}`...)
+}
+
+const digitPairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839" +
+	"40414243444546474849505152535455565758596061626364656667686970717273747576777879" +
+	"8081828384858687888990919293949596979899"
+
+// appendIDs writes ids as a JSON array. A long prompt is hundreds of kilobytes of digits, so they are
+// written in pairs, each number from its end, straight into its place.
+func appendIDs(dst []byte, ids []uint32) []byte {
+	const widest = 11 // a comma and ten digits
+	dst = slices.Grow(append(dst, '['), widest*len(ids)+1)
+	at := len(dst)
+	b := dst[:cap(dst)]
+	for _, id := range ids {
+		next := at + digits(id)
+		i := next
+		for id >= 100 {
+			pair := id % 100 * 2
+			id /= 100
+			i -= 2
+			b[i], b[i+1] = digitPairs[pair], digitPairs[pair+1]
+		}
+		if id >= 10 {
+			b[i-2], b[i-1] = digitPairs[id*2], digitPairs[id*2+1]
+		} else {
+			b[i-1] = byte('0' + id)
+		}
+		b[next] = ','
+		at = next + 1
+	}
+	if len(ids) > 0 {
+		at-- // the last comma
+	}
+	return append(b[:at], ']')
+}
+
+func digits(n uint32) int {
+	switch {
+	case n < 10:
+		return 1
+	case n < 100:
+		return 2
+	case n < 1000:
+		return 3
+	case n < 10000:
+		return 4
+	case n < 100000:
+		return 5
+	case n < 1000000:
+		return 6
+	case n < 10000000:
+		return 7
+	case n < 100000000:
+		return 8
+	case n < 1000000000:
+		return 9
+	}
+	return 10
+}

@@ -1,0 +1,238 @@
+package openai
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/record"
+	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/engines/internal/upstream"
+)
+
+// mergeBytes is how much text waiting chunks may make of one delta: every delta is one call of a parser.
+const mergeBytes = 4 << 10
+
+// Stream is one generation. Chunks that wait already are merged into one delta. Usage and the finish
+// come with the last delta, once the server has ended its stream, since they are told in any order.
+type Stream struct {
+	e   *Engine
+	ev  *upstream.Events
+	dec decoder
+
+	acc, out *accum // what is being read, what was handed out
+	err      error  // what follows the text read so far; io.EOF after a whole stream
+	told     bool   // the finish was handed out
+}
+
+// accum gathers a delta.
+type accum struct {
+	delta engines.Delta
+	text  []byte // raw bytes, or the text behind marks
+	marks []mark
+	usage engines.Usage
+	fin   engines.Finish
+}
+
+// mark is a fragment whose text is still part of accum.text.
+type mark struct {
+	kind     engines.FragmentKind
+	index    int
+	id, name string
+	from, to int
+}
+
+func (a *accum) reset() {
+	a.delta = engines.Delta{Spans: a.delta.Spans[:0], Fragments: a.delta.Fragments[:0]}
+	a.text, a.marks = a.text[:0], a.marks[:0]
+}
+
+func (a *accum) filled() bool { return len(a.text) > 0 || len(a.marks) > 0 }
+
+func newStream(e *Engine, ev *upstream.Events) *Stream {
+	s := &Stream{e: e, ev: ev, acc: &accum{}, out: &accum{}}
+	s.dec.init(e)
+	return s
+}
+
+// Ready reports whether Next would return at once.
+func (s *Stream) Ready() bool {
+	for !s.acc.filled() && s.err == nil && s.ev.Ready() {
+		s.read()
+	}
+	return s.acc.filled() || s.err != nil
+}
+
+// Next returns the next delta, valid until the following call.
+func (s *Stream) Next() (*engines.Delta, error) {
+	for s.err == nil && (!s.acc.filled() || len(s.acc.text) < mergeBytes && s.ev.Ready()) {
+		s.read()
+	}
+	last := s.err == io.EOF && !s.told
+	if !s.acc.filled() && !last {
+		return nil, s.err
+	}
+	s.out, s.acc = s.acc, s.out
+	s.acc.reset()
+	s.out.deliver(s.e.cfg.Structured)
+	if last {
+		s.told = true
+		s.out.fin = s.dec.finish
+		s.out.delta.Finish = &s.out.fin
+		if s.dec.counted {
+			s.out.usage = s.dec.usage
+			s.out.delta.Usage = &s.out.usage
+		}
+	}
+	return &s.out.delta, nil
+}
+
+// Close ends the generation if it still runs. It may be called twice.
+func (s *Stream) Close() error {
+	err := s.ev.Close(s.err == io.EOF)
+	if s.err == nil {
+		_, s.err = s.ev.Next()
+	}
+	s.acc.reset()
+	s.told = true
+	return err
+}
+
+// read takes one event, and sets err when it was the last.
+func (s *Stream) read() {
+	ev, err := s.ev.Next()
+	if err == nil {
+		if bytes.Equal(bytes.TrimSpace(ev.Data), doneWord) {
+			s.end()
+			return
+		}
+		if err := s.dec.chunk(ev.Data, s.acc); err != nil {
+			s.err = err
+			return
+		}
+		if s.dec.finish.Reason != 0 {
+			s.ev.EndWithin(s.e.cfg.TailTimeout)
+		}
+		return
+	}
+	if err == io.EOF {
+		s.end()
+		return
+	}
+	s.err = err
+}
+
+var doneWord = []byte("[DONE]")
+
+// end is the end of the server's stream. Its last word must have been a finish reason.
+func (s *Stream) end() {
+	s.dec.flush(s.acc)
+	switch {
+	case s.dec.finish.Reason != 0:
+		s.err = io.EOF
+	case s.ev.Cut():
+		s.err = s.e.client.Fail(engines.ClassProtocol, "the stream was cut inside an event", io.ErrUnexpectedEOF)
+	default:
+		s.err = s.e.client.Fail(engines.ClassProtocol, "the stream ended without a finish reason", io.ErrUnexpectedEOF)
+	}
+}
+
+// deliver makes the delta of what was gathered.
+func (a *accum) deliver(structured bool) {
+	if !structured {
+		if len(a.text) > 0 {
+			a.delta.Bytes = a.text
+		}
+		return
+	}
+	text := string(a.text)
+	for _, m := range a.marks {
+		a.delta.Fragments = append(a.delta.Fragments, engines.Fragment{Kind: m.kind, Text: text[m.from:m.to], Index: m.index, ID: m.id, Name: m.name})
+	}
+}
+
+// fragment appends text to the fragment before it, where it continues that one.
+func (a *accum) fragment(m mark) {
+	if n := len(a.marks); n > 0 && m.id == "" && m.name == "" {
+		if l := &a.marks[n-1]; l.kind == m.kind && l.index == m.index && l.to == m.from {
+			l.to = m.to
+			return
+		}
+	}
+	a.marks = append(a.marks, m)
+}
+
+// spans finds the special tokens that the ids of a chunk named in the text that came with them. Ids
+// may run ahead of the text, so one that is not found waits for the next chunk. A token whose text
+// the server kept to itself, as it does with the one that ended the turn, is left in waiting.
+func (d *decoder) spans(a *accum, from int) {
+	for len(d.waiting) > 0 {
+		sp := &d.special[d.waiting[0]]
+		at := bytes.Index(a.text[from:], []byte(sp.Text))
+		if at < 0 {
+			break
+		}
+		a.delta.Spans = append(a.delta.Spans, record.Span{Off: uint32(from + at), Len: uint32(len(sp.Text)), Token: sp.ID})
+		from += at + len(sp.Text)
+		d.waiting = d.waiting[:copy(d.waiting, d.waiting[1:])]
+	}
+	if len(d.waiting) > maxWaiting {
+		d.waiting = d.waiting[:copy(d.waiting, d.waiting[1:])]
+	}
+}
+
+const maxWaiting = 16
+
+// surrogate is the last character of a string that ended in the first half of a pair: some servers
+// cut their text between UTF-16 units. It is kept with the channel it belongs to.
+type surrogate struct {
+	esc     [6]byte
+	held    bool
+	channel channel
+}
+
+type channel struct {
+	kind  engines.FragmentKind
+	index int
+}
+
+// unescape appends the text of a quoted JSON string.
+func (d *decoder) unescape(dst, quoted []byte, ch channel) ([]byte, error) {
+	inner := quoted[1 : len(quoted)-1]
+	if d.half.held && len(inner) > 0 {
+		d.half.held = false
+		d.scratch = append(append(d.scratch[:0], d.half.esc[:]...), inner...)
+		if d.half.channel == ch {
+			inner = d.scratch
+		}
+	}
+	if n := len(inner) - 6; n >= 0 && inner[n] == '\\' && inner[n+1] == 'u' {
+		if _, r := jsonscan.Escape(inner[n:]); r >= 0xD800 && r < 0xDC00 && !escaped(inner[:n]) {
+			d.half = surrogate{esc: [6]byte(inner[n:]), held: true, channel: ch}
+			inner = inner[:n]
+		}
+	}
+	return jsonscan.AppendUnescaped(dst, inner)
+}
+
+// escaped reports whether b ends in a backslash that escapes what follows.
+func escaped(b []byte) bool {
+	n := 0
+	for n < len(b) && b[len(b)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+// flush gives up a half character.
+func (d *decoder) flush(a *accum) {
+	if !d.half.held {
+		return
+	}
+	d.half.held = false
+	from := len(a.text)
+	a.text = append(a.text, "\ufffd"...)
+	if d.structured {
+		a.fragment(mark{kind: d.half.channel.kind, index: d.half.channel.index, from: from, to: len(a.text)})
+	}
+}

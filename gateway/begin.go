@@ -1,0 +1,290 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/host"
+	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/gateway/internal/assemble"
+	"github.com/weirgate/weir/gateway/internal/config"
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/httpapi"
+	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/surface/models"
+	"github.com/weirgate/weir/gateway/internal/telemetry"
+	"github.com/weirgate/weir/gateway/internal/tenant"
+	"github.com/weirgate/weir/gateway/internal/turn"
+)
+
+// Timeouts that are not the operator's business.
+const (
+	writeTimeout = 60 * time.Second // one flush to a client over HTTP
+	socketStall  = 10 * time.Second // a socket whose peer takes nothing
+	defaultIdle  = 5 * time.Minute  // an engine that says nothing
+)
+
+var _ httpapi.Gateway = (*Gateway)(nil)
+
+// Settings are the handlers' part of the configuration in force.
+func (g *Gateway) Settings() httpapi.Settings { return g.current.Load().settings }
+
+// Authorize checks a key alone.
+func (g *Gateway) Authorize(key string) error {
+	_, err := g.current.Load().tenants.Authenticate(key)
+	return err
+}
+
+// Sockets counts open sockets.
+func (g *Gateway) Sockets(delta int) {
+	if delta > 0 {
+		g.metrics.SocketOpened()
+	} else {
+		g.metrics.SocketClosed()
+	}
+}
+
+// Models is the body of the model list, or of one model.
+func (g *Gateway) Models(key, id string) ([]byte, error) {
+	s := g.current.Load()
+	t, err := s.tenants.Authenticate(key)
+	if err != nil {
+		return nil, err
+	}
+	if id != "" {
+		_, m, err := s.tenants.Admit(key, id)
+		if err != nil {
+			return nil, err
+		}
+		return models.One(listed(m)), nil
+	}
+	var list []models.Model
+	for _, m := range s.tenants.Models(t) {
+		list = append(list, listed(m))
+	}
+	return models.Body(list), nil
+}
+
+func listed(m *config.Model) models.Model {
+	return models.Model{ID: m.ID, DisplayName: m.DisplayName, OwnedBy: m.OwnedBy, Context: m.Context, MaxOutput: m.MaxOutput}
+}
+
+// Count counts the prompt of a request.
+func (g *Gateway) Count(ctx context.Context, c *httpapi.Call) (int, bool, error) {
+	s := g.current.Load()
+	t, cm, err := s.tenants.Admit(c.Key, c.Request.Model)
+	if err != nil {
+		return 0, false, err
+	}
+	p, _, err := g.prompt(ctx, s.models[cm.ID], t, c.Request.Request)
+	if err != nil {
+		return 0, false, err
+	}
+	return p.Tokens, p.Estimate, nil
+}
+
+// Begin admits a request and makes it a turn that is ready to run.
+func (g *Gateway) Begin(ctx context.Context, c *httpapi.Call) (*httpapi.Job, error) {
+	labels := telemetry.Labels{Surface: c.Surface}
+	job, err := g.begin(ctx, c, &labels)
+	if err != nil {
+		g.metrics.Request(labels, telemetry.OutcomeOf(err))
+		g.log.LogAttrs(ctx, slog.LevelInfo, "request refused", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeySurface, c.Surface),
+			slog.String(telemetry.KeyTenant, labels.Tenant), slog.String(telemetry.KeyModel, labels.Model), slog.String(telemetry.KeyError, err.Error()))
+	}
+	return job, err
+}
+
+func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.Labels) (job *httpapi.Job, err error) {
+	if g.draining.Load() {
+		f := fault.New(fault.Unavailable, "the gateway is shutting down")
+		f.RetryAfter = time.Second
+		return nil, f
+	}
+	s := g.current.Load()
+	t, cm, err := s.tenants.Admit(c.Key, c.Request.Model)
+	if err != nil {
+		return nil, err
+	}
+	labels.Tenant, labels.Model = t.Name, cm.ID
+	m := s.models[cm.ID]
+	constraint, err := m.constraint(c.Request.Request)
+	if err != nil {
+		return nil, err
+	}
+	permit, err := t.Acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			permit.Release()
+		}
+	}()
+	p, req, err := g.prompt(ctx, m, t, c.Request.Request)
+	if err != nil {
+		return nil, err
+	}
+	maxTokens, err := m.room(req, p)
+	if err != nil {
+		return nil, err
+	}
+	guest, err := g.guest(m)
+	if err != nil {
+		return nil, err
+	}
+	er := turn.RequestFor(c.RequestID, m.EngineModel, session(t, req), req, p, maxTokens)
+	er.Constraint = constraint
+	er.Headers = forwarded(c)
+	tn := g.turn(s, m, t, c, req, p, er)
+	if guest != nil {
+		tn.Parser = guest
+	}
+	meter := g.metrics.Begin(*labels)
+	tn.Meter = &turnMeter{turn: meter, metrics: g.metrics, plugin: m.parserName, log: g.log, id: c.RequestID}
+	return &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch, Done: func(o turn.Outcome) {
+		if guest != nil {
+			guest.Close()
+		}
+		permit.Release()
+		meter.End(ctx, g.log, result(c.RequestID, o))
+	}}, nil
+}
+
+// turn puts a turn together.
+func (g *Gateway) turn(s *snapshot, m *model, t *tenant.Tenant, c *httpapi.Call, req *conv.Request, p *turn.Prompt, er *engines.Request) *turn.Turn {
+	dispatch := t.Dispatch || c.Header.Get("X-Weir-Dispatch") == "1"
+	tn := &turn.Turn{
+		Request: er, Prompt: p, Abort: s.config.Plugins.Failure == config.FailureAbort,
+		Assemble: assemble.Options{
+			Tools: req.Tools, Choice: req.Choice, EmitUnknown: m.UnknownTools == config.UnknownEmit, Stop: req.Stop,
+			KeepRaw: !c.Streamed, Dispatch: dispatch && c.Streamed, ID: callID(c.Surface),
+		},
+		Times: turn.Times{HeaderWait: s.config.Server.HeaderWait, KeepAlive: s.config.Server.KeepAlive, Idle: defaultIdle},
+	}
+	for _, e := range m.engines {
+		tn.Replicas = append(tn.Replicas, turn.Replica{Name: e.name, Engine: e.Engine})
+		if o := e.config.OpenAI; o != nil && o.IdleTimeout > 0 {
+			tn.Times.Idle = o.IdleTimeout
+		}
+	}
+	return tn
+}
+
+// guest opens the parser's guest of one stream.
+func (g *Gateway) guest(m *model) (*plughost.Stream, error) {
+	s, err := m.stream(g.registry)
+	switch {
+	case err == nil:
+		return s, nil
+	case errors.Is(err, plughost.ErrUnknown):
+		return nil, fault.Wrap(fault.Unavailable, err, "the parser plugin of this model is not loaded")
+	}
+	return nil, fault.Wrap(fault.Plugin, err, "the parser plugin of this model is not available")
+}
+
+// constraint says how the output is forced into shape. A choice of tools that the engine cannot enforce
+// is refused: a wrong answer that looks right is worse.
+func (m *model) constraint(req *conv.Request) (engines.Constraint, error) {
+	forced := req.Choice.Mode == conv.ChoiceRequired || req.Choice.Mode == conv.ChoiceNamed
+	for _, e := range m.engines {
+		o := e.config.OpenAI
+		if forced && o != nil && !o.Structured {
+			return engines.Constraint{}, fault.At(fault.Unsupported, "tool_choice", "this model's engine cannot be forced to call a tool, use auto")
+		}
+	}
+	switch req.Format.Type {
+	case "json_schema":
+		return engines.Constraint{JSONSchema: req.Format.Schema}, nil
+	case "json_object":
+		return engines.Constraint{JSONObject: true}, nil
+	}
+	return engines.Constraint{}, nil
+}
+
+// session is the client's name of the conversation, kept apart between tenants.
+func session(t *tenant.Tenant, req *conv.Request) string {
+	if req.Session == "" {
+		return ""
+	}
+	return t.Name + "/" + req.Session
+}
+
+// forwarded are the request headers that an engine gets to see.
+func forwarded(c *httpapi.Call) map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{"Traceparent", "Tracestate"} {
+		if v := c.Header.Get(name); v != "" {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+const idLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// callID makes ids of tool calls as a surface's clients know them: the surface's prefix, then the
+// model's own id if it can stand in one, else 24 random characters.
+func callID(surface string) func(native string) string {
+	prefix := "call_"
+	if surface == "messages" {
+		prefix = "toolu_"
+	}
+	return func(native string) string {
+		if plainID(native) {
+			return prefix + native
+		}
+		var b [24]byte
+		_, _ = rand.Read(b[:]) // it does not fail (crypto/rand)
+		for i := range b {
+			b[i] = idLetters[int(b[i])%len(idLetters)]
+		}
+		return prefix + string(b[:])
+	}
+}
+
+func plainID(s string) bool {
+	if len(s) < 9 || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// turnMeter feeds a turn's numbers to the metrics.
+type turnMeter struct {
+	turn    *telemetry.Turn
+	metrics *telemetry.Metrics
+	plugin  string
+	log     *slog.Logger
+	id      string
+}
+
+// Tokens notes generated tokens.
+func (m *turnMeter) Tokens(n int) { m.turn.Tokens(n) }
+
+// PluginFault counts a parser that failed and says why, once a stream.
+func (m *turnMeter) PluginFault(f *host.Fault) {
+	m.metrics.ParserFault(m.plugin, f.Export)
+	m.log.LogAttrs(context.Background(), slog.LevelWarn, "parser failed, the rest of the stream is raw",
+		slog.String(telemetry.KeyRequestID, m.id), slog.String(telemetry.KeyPlugin, m.plugin), slog.String(telemetry.KeyExport, f.Export), slog.String(telemetry.KeyError, f.Err.Error()))
+}
+
+func result(id string, o turn.Outcome) telemetry.Result {
+	r := telemetry.Result{
+		RequestID: id, Engine: o.Replica, Input: o.Usage.Input, Cached: o.Usage.Cached, Output: o.Usage.Output,
+		Calls: o.Stats.Calls, Incomplete: o.Stats.Incomplete,
+	}
+	if o.Fault != nil {
+		r.Err = o.Fault
+	}
+	return r
+}

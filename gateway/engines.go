@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"sync"
+
+	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/engines/openai"
+	"github.com/weirgate/weir/engines/sim"
+	"github.com/weirgate/weir/gateway/internal/chatml"
+	"github.com/weirgate/weir/gateway/internal/config"
+)
+
+// engine is a configured engine under its name.
+type engine struct {
+	engines.Engine
+	name   string
+	config config.Engine
+}
+
+// enginePool keeps engines over reloads: one whose entry did not change keeps its connections and caches.
+type enginePool struct {
+	mu   sync.Mutex // guards live
+	live map[string]*engine
+}
+
+func newEnginePool() *enginePool { return &enginePool{live: map[string]*engine{}} }
+
+// bind returns the engines of a configuration by name; nothing is kept until keep.
+func (p *enginePool) bind(g *Gateway, c *config.Config) (map[string]*engine, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make(map[string]*engine, len(c.Engines))
+	for _, e := range c.Engines {
+		if old := p.live[e.Name]; old != nil && sameEngine(old.config, e) {
+			out[e.Name] = old
+			continue
+		}
+		made, err := g.newEngine(e)
+		if err != nil {
+			return nil, fmt.Errorf("engine %s: %w", e.Name, err)
+		}
+		out[e.Name] = &engine{Engine: made, name: e.Name, config: e}
+	}
+	return out, nil
+}
+
+// sameEngine compares what an engine is made of, not where in the file it stands.
+func sameEngine(a, b config.Engine) bool {
+	return a.Kind == b.Kind && reflect.DeepEqual(a.Sim, b.Sim) && reflect.DeepEqual(a.OpenAI, b.OpenAI)
+}
+
+// keep makes engines the ones that live on. Those left out give up idle connections; their running
+// streams go on.
+func (p *enginePool) keep(engines map[string]*engine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, old := range p.live {
+		if engines[name] != old {
+			old.close()
+		}
+	}
+	p.live = engines
+}
+
+func (p *enginePool) close() { p.keep(map[string]*engine{}) }
+
+func (e *engine) close() {
+	switch c := e.Engine.(type) {
+	case io.Closer:
+		_ = c.Close() // only idle connections: there is nothing to lose
+	case interface{ Close() }:
+		c.Close()
+	}
+}
+
+func (g *Gateway) newEngine(e config.Engine) (engines.Engine, error) {
+	if e.Sim != nil {
+		return sim.New(g.simConfig(e)), nil
+	}
+	o := e.OpenAI
+	cfg := openai.Config{
+		Name: e.Name, BaseURL: o.URL, APIKey: o.APIKey.Reveal(), Model: o.Model, Structured: o.Structured,
+		PromptIDs: o.Prompt == config.PromptIDs, Extras: o.Extras, CachedTokens: true,
+		DialTimeout: o.ConnectTimeout,
+	}
+	if o.Mode == config.ModeChat {
+		cfg.Mode = openai.Chat
+	}
+	switch o.Tokenize {
+	case config.TokenizeVLLM:
+		cfg.Tokenizer = openai.TokenizerVLLM
+	case config.TokenizeLlamaCPP:
+		cfg.Tokenizer = openai.TokenizerLlamaCPP
+	}
+	return openai.New(cfg)
+}
+
+// simConfig gives the simulated engine the model families' own way of writing, and the special tokens of
+// the built-in vocabulary.
+func (g *Gateway) simConfig(e config.Engine) sim.Config {
+	cfg := sim.Config{
+		Name: e.Name, Seed: uint64(e.Sim.Seed), Thinks: true, MaxBatch: e.Sim.MaxBatch,
+		PrefillRate: float64(e.Sim.PrefillTPS), TokenTime: e.Sim.TokenTime, Scale: 1,
+	}
+	for _, s := range g.vocab.Specials() {
+		cfg.Special = append(cfg.Special, sim.Special{Text: s.Text, ID: s.ID})
+	}
+	cfg.RenderTurn = func(t sim.Turn, name string) []byte {
+		return chatml.RenderTurnAfter(g.dialect(e.Name, name), t.PromptTail, turnBlocks(t))
+	}
+	return cfg
+}
+
+// dialect is the family of the model that an engine serves under a name.
+func (g *Gateway) dialect(engine, name string) string {
+	if s := g.current.Load(); s != nil {
+		for _, m := range s.models {
+			if m.EngineModel != name {
+				continue
+			}
+			for _, e := range m.engines {
+				if e.name == engine {
+					return m.Family
+				}
+			}
+		}
+	}
+	return string(chatml.Qwen3)
+}
+
+func turnBlocks(t sim.Turn) []chatml.Block {
+	out := make([]chatml.Block, 0, len(t.Blocks))
+	for _, b := range t.Blocks {
+		switch b.Kind {
+		case sim.Reasoning:
+			out = append(out, chatml.Block{Kind: chatml.BlockReasoning, Text: b.Text})
+		case sim.Text:
+			out = append(out, chatml.Block{Kind: chatml.BlockText, Text: b.Text})
+		case sim.Call:
+			out = append(out, chatml.Block{Kind: chatml.BlockCall, Name: b.Call.Name, Arguments: b.Call.Arguments})
+		}
+	}
+	return out
+}

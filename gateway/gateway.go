@@ -1,0 +1,175 @@
+// Package gateway is the whole of weir in one value, to be served by cmd/weir or embedded in another
+// program or a test. It is the only package that sees every part, and it only puts them together.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weirgate/weir/gateway/internal/config"
+	"github.com/weirgate/weir/gateway/internal/httpapi"
+	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/surface/chat"
+	"github.com/weirgate/weir/gateway/internal/surface/messages"
+	"github.com/weirgate/weir/gateway/internal/telemetry"
+	"github.com/weirgate/weir/gateway/tokenizer"
+	tokens "github.com/weirgate/weir/gateway/tokenizer/builtin"
+	"github.com/weirgate/weir/plugins/builtin"
+)
+
+// Options of a gateway. The zero value is the embedded default configuration.
+type Options struct {
+	ConfigFile string // empty: the embedded default
+	Listen     string // instead of the configuration's server.listen
+	Admin      string // instead of the configuration's server.admin; "off" for none
+	Version    string
+	Log        *slog.Logger    // nil discards
+	Level      *slog.LevelVar  // follows the configuration's log.level, if set
+	LookupEnv  func(string) (string, bool)
+}
+
+// Gateway serves. It is safe for concurrent use.
+type Gateway struct {
+	opt      Options
+	log      *slog.Logger
+	metrics  *telemetry.Metrics
+	vocab    *tokenizer.Tokenizer
+	host     *plughost.Host
+	registry *plughost.Registry
+	handler  *httpapi.Handler
+	watcher  *config.Watcher // nil with the embedded default
+
+	mu      sync.Mutex // serialises changes of the snapshot
+	pool    *enginePool
+	current atomic.Pointer[snapshot]
+
+	draining atomic.Bool // no new turns
+	base     context.Context // ends sockets
+	stop     context.CancelFunc
+	turns    context.Context // ends running turns when the grace is over
+	endTurns context.CancelFunc
+}
+
+// New loads the configuration and the plugins and is ready to serve when it returns. Its errors are for
+// an operator: those of the configuration name file, line and key.
+func New(ctx context.Context, opt Options) (*Gateway, error) {
+	g := &Gateway{opt: opt, log: opt.Log, metrics: telemetry.New(opt.Version), pool: newEnginePool()}
+	if g.log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	c, err := g.load()
+	if err != nil {
+		return nil, err
+	}
+	if g.vocab, err = tokens.New(); err != nil {
+		return nil, fmt.Errorf("built-in vocabulary: %w", err)
+	}
+	if err := g.openPlugins(ctx, c); err != nil {
+		return nil, err
+	}
+	g.base, g.stop = context.WithCancel(context.WithoutCancel(ctx))
+	g.turns, g.endTurns = context.WithCancel(context.WithoutCancel(ctx))
+	if err := g.apply(c); err != nil {
+		g.Close()
+		return nil, err
+	}
+	g.handler = httpapi.New(g.base, g, httpapi.Surfaces{
+		Chat: chat.Surface{}, Messages: messages.Surface{}, DecodeCount: messages.DecodeCount, CountBody: messages.CountBody,
+	}, g.log)
+	return g, nil
+}
+
+// load reads the configuration, and from a file also begins to watch it.
+func (g *Gateway) load() (*config.Config, error) {
+	o := ConfigOptions()
+	o.LookupEnv = g.opt.LookupEnv
+	if g.opt.ConfigFile == "" {
+		return config.Default(o)
+	}
+	w, err := config.Watch(g.opt.ConfigFile, o, g.apply, g.reloaded)
+	if err != nil {
+		return nil, err
+	}
+	g.watcher = w
+	return w.Current(), nil
+}
+
+// openPlugins loads the built-in guest and what lies in the plugin folder.
+func (g *Gateway) openPlugins(ctx context.Context, c *config.Config) error {
+	host, err := plughost.New(plughost.Options{CacheDir: c.Plugins.CacheDir, Log: g.log})
+	if err != nil {
+		return err
+	}
+	g.host = host
+	g.registry = plughost.NewRegistry(host, g.pluginChanged)
+	p, err := host.Load(ctx, builtinName, builtin.Wasm(), "built in")
+	if err != nil {
+		return fmt.Errorf("built-in plugins: %w", err)
+	}
+	if err := g.registry.AddBuiltin(p); err != nil {
+		return fmt.Errorf("built-in plugins: %w", err)
+	}
+	g.metrics.PluginLoaded(builtinName, int(g.registry.Generation(builtinName)))
+	if c.Plugins.Dir != "" {
+		g.registry.Scan(ctx, c.Plugins.Dir)
+	}
+	return nil
+}
+
+func (g *Gateway) pluginChanged(ch plughost.Change) {
+	if ch.New == nil {
+		g.metrics.PluginGone(ch.Name)
+		g.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin gone", slog.String(telemetry.KeyPlugin, ch.Name))
+		return
+	}
+	g.metrics.PluginLoaded(ch.Name, int(ch.Generation))
+	g.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin loaded", slog.String(telemetry.KeyPlugin, ch.Name),
+		slog.String(telemetry.KeyVersion, ch.New.Version), slog.String(telemetry.KeyDigest, ch.New.Digest[:12]), slog.Uint64(telemetry.KeyGeneration, ch.Generation))
+}
+
+// Handler serves the public address.
+func (g *Gateway) Handler() http.Handler { return g.handler }
+
+// Admin serves metrics and health.
+func (g *Gateway) Admin() http.Handler {
+	return telemetry.Admin(g.metrics, func() error {
+		if g.draining.Load() {
+			return errors.New("shutting down")
+		}
+		return nil
+	})
+}
+
+// Reload reads the configuration file again. On any error what held before still holds.
+func (g *Gateway) Reload() error {
+	if g.watcher == nil {
+		return errors.New("there is no configuration file to reload")
+	}
+	err := g.watcher.Reload()
+	g.reloaded(err)
+	return err
+}
+
+func (g *Gateway) reloaded(err error) {
+	g.metrics.Reload(err)
+	if err != nil {
+		g.log.LogAttrs(context.Background(), slog.LevelError, "configuration not taken", slog.String(telemetry.KeyError, err.Error()))
+		return
+	}
+	g.log.LogAttrs(context.Background(), slog.LevelInfo, "configuration taken")
+}
+
+// Close ends sockets and retires the plugins. Turns that still run keep what they hold.
+func (g *Gateway) Close() {
+	if g.stop != nil {
+		g.stop()
+		g.endTurns()
+	}
+	g.registry.Close()
+	g.pool.close()
+}

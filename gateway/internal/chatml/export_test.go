@@ -1,0 +1,4 @@
+package chatml
+
+// AppendSpaced is appendSpaced, for tests that compare with templates which print JSON that way.
+var AppendSpaced = appendSpaced

@@ -1,0 +1,189 @@
+// Package config reads weir's TOML files: strictly, with all faults at once and each at its line, into a
+// value that is never changed afterwards.
+package config
+
+import (
+	"time"
+
+	"github.com/weirgate/weir/gateway/internal/secret"
+)
+
+// Config is one whole configuration. It is not changed after it was loaded and may be shared; a reload
+// makes another one.
+type Config struct {
+	Server  Server
+	Log     Log
+	Plugins Plugins
+	Engines []Engine // in the order of their names
+	Models  []Model  // in the order of the file
+	Tenants []Tenant // in the order of the file
+
+	names    map[string]int // model ids and exact aliases
+	patterns []pattern      // the other aliases, the most specific first
+	origin   origin
+}
+
+// Server is what listens and how requests are treated before a surface sees them.
+type Server struct {
+	Listen        string        // host:port of the surfaces
+	Admin         string        // host:port of metrics and health; empty: none
+	Hosts         []string      // allowed Host names beside the loopback ones, lower case, without port
+	Origins       []string      // allowed Origins of browsers and sockets: scheme://host[:port], lower case
+	MaxBody       int64         // bytes of a request, after decompression
+	KeepAlive     time.Duration // silence after which a stream gets a sign of life
+	HeaderWait    time.Duration // how long the response's headers wait for the engine's; 0: not at all
+	ShutdownGrace time.Duration // what running turns have left after SIGTERM
+	WebSocket     bool          // whether sockets are served
+	StateDir      string        // absolute; what outlives a restart; empty where the system has no place for it
+}
+
+// Log is how weir logs.
+type Log struct {
+	Level  string // debug, info, warn, error
+	Format LogFormat
+}
+
+// LogFormat is the encoding of log lines.
+type LogFormat string
+
+// Formats of the log.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// Plugins is where plugins come from and what happens when one fails.
+type Plugins struct {
+	Dir      string // absolute; empty where the system has no place for it: then no plugin is dropped in
+	CacheDir string // absolute; of compiled plugins; empty: compiled at each start
+	Watch    bool   // take changes of Dir without a restart
+	Failure  FailurePolicy
+}
+
+// FailurePolicy is what happens to a stream whose parser plugin fails.
+type FailurePolicy string
+
+// Failure policies.
+const (
+	FailureRaw   FailurePolicy = "raw"   // what is left of the stream passes as text
+	FailureAbort FailurePolicy = "abort" // the stream ends with the surface's error
+)
+
+// Engine is something that generates. Exactly one of Sim and OpenAI is set, by its kind.
+type Engine struct {
+	Name   string
+	Kind   string // sim, openai
+	Sim    *Sim
+	OpenAI *OpenAI
+
+	origin origin
+}
+
+// Sim is the embedded engine, which needs no GPU.
+type Sim struct {
+	Seed        int
+	PrefillTPS  int           // prompt tokens per second that are not in its prefix cache; 0: they take no time
+	Overhead    time.Duration // before the first token, beside the prefill
+	TokenTime   time.Duration // between two tokens of a stream
+	MaxBatch    int           // generations at a time
+	MaxQueue    int           // generations that wait; beyond it the engine is busy
+	CacheBlocks int           // of its prefix cache, 64 tokens each; 0: none
+}
+
+// OpenAI is a server that speaks the OpenAI protocol: vLLM, SGLang, llama.cpp and the like.
+type OpenAI struct {
+	URL            string // with the version, without a slash at the end: http://host:8000/v1
+	Mode           Mode
+	Structured     bool // chat: it parses reasoning and tool calls itself
+	APIKeyEnv      string
+	APIKey         secret.Text // what APIKeyEnv held when the file was loaded
+	Model          string      // its own name of the model, where a model entry gives none
+	Extras         bool        // it understands vLLM's extra parameters
+	Prompt         PromptForm
+	Tokenize       TokenizeAPI
+	ConnectTimeout time.Duration
+	IdleTimeout    time.Duration // longest silence within a stream
+}
+
+// Mode is which endpoint of an engine is used.
+type Mode string
+
+// Modes.
+const (
+	ModeCompletions Mode = "completions" // weir renders the prompt
+	ModeChat        Mode = "chat"        // the engine renders it
+)
+
+// PromptForm is how a rendered prompt is sent.
+type PromptForm string
+
+// Forms of a prompt.
+const (
+	PromptText PromptForm = "text"
+	PromptIDs  PromptForm = "ids"
+)
+
+// TokenizeAPI is whose tokenize endpoint an engine has.
+type TokenizeAPI string
+
+// Tokenize endpoints.
+const (
+	TokenizeNone     TokenizeAPI = "none"
+	TokenizeVLLM     TokenizeAPI = "vllm"
+	TokenizeLlamaCPP TokenizeAPI = "llamacpp"
+)
+
+// Model is a model as clients see it, and how its prompts are made and its output is read.
+type Model struct {
+	ID           string
+	Aliases      []string // other names; * stands for any text
+	Engine       string   // name of an engine of this Config
+	EngineModel  string   // the engine's name of it; never empty
+	Family       string   // template dialect; empty: the engine renders
+	Reasoning    string   // built-in reasoning parser; empty: none
+	Tools        string   // built-in tool parser; empty: none
+	Parser       string   // dropped-in plugin that parses everything, in place of the two
+	Policy       string   // template policy; empty: history is replayed as it came
+	Context      int      // tokens of prompt and output together
+	MaxOutput    int      // tokens of output, at most
+	MinRoom      int      // tokens the prompt must leave, else it is an overflow
+	Thinking     bool     // whether it thinks where neither client nor tenant says
+	UnknownTools UnknownTools
+	OwnedBy      string
+	DisplayName  string // never empty
+
+	origin origin
+}
+
+// UnknownTools is what becomes of a call whose tool was not declared.
+type UnknownTools string
+
+// Treatments of unknown tools.
+const (
+	UnknownText UnknownTools = "text" // it stays text
+	UnknownEmit UnknownTools = "emit" // it is a call like any other
+)
+
+// Tenant is who may use what.
+type Tenant struct {
+	Name          string
+	Keys          [][32]byte // SHA-256 of its keys
+	AnyKey        bool       // it takes every key that is nobody else's, and none
+	Models        []string   // model ids, * stands for any text
+	Dispatch      bool       // streams carry tool_call_dispatch
+	StripPreamble bool       // volatile preambles of clients are taken off the prompt
+	LogPrompts    bool       // content may be logged
+	MaxConcurrent int        // turns at a time; 0: no limit
+
+	origin origin
+}
+
+// Engine returns an engine by its name, or nil.
+func (c *Config) Engine(name string) *Engine {
+	for i := range c.Engines {
+		if c.Engines[i].Name == name {
+			return &c.Engines[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+// Package httpapi is the HTTP face of the gateway: routes, request ids, body limits and decompression,
+// host and origin checks, and the two ways a turn leaves: streamed or whole. It knows no schema (that
+// is the surfaces') and no model (that is the Gateway's).
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface"
+	"github.com/weirgate/weir/gateway/internal/tenant"
+	"github.com/weirgate/weir/gateway/internal/turn"
+)
+
+// Call is one decoded request on its way to a turn.
+type Call struct {
+	Surface   string
+	Key       string
+	RequestID string
+	Header    http.Header
+	Request   *surface.Request
+	Streamed  bool
+}
+
+// Job is an admitted turn. Done must be called once, whatever happened.
+type Job struct {
+	Turn     *turn.Turn
+	Dispatch bool
+	Done     func(turn.Outcome)
+}
+
+// Gateway is what the handlers need of the rest. Its errors are *fault.Error.
+type Gateway interface {
+	// Authorize checks a key alone, before a socket is opened.
+	Authorize(key string) error
+	// Begin admits a request, renders its prompt and binds it to a parser and engines.
+	Begin(ctx context.Context, c *Call) (*Job, error)
+	// Count counts the prompt of a request without running it.
+	Count(ctx context.Context, c *Call) (tokens int, estimate bool, err error)
+	// Models is the body of the model list a key may see, or of one model if id is not empty.
+	Models(key, id string) ([]byte, error)
+	// Settings are those in force for the next request.
+	Settings() Settings
+	// Sockets counts open sockets up and down.
+	Sockets(delta int)
+}
+
+// Settings are the parts of the configuration that the handlers obey.
+type Settings struct {
+	MaxBody      int64
+	Hosts        []string // allowed Host names beside the loopback names; "*" allows all
+	AnyHost      bool     // the listener is beyond loopback and no list was given
+	Origins      []string // allowed Origins; "*" allows all
+	WebSocket    bool
+	WriteTimeout time.Duration
+	SocketStall  time.Duration
+}
+
+// Surfaces are the protocols served.
+type Surfaces struct {
+	Chat     surface.Surface
+	Messages surface.Surface
+	// DecodeCount and CountBody are the messages surface's token counting.
+	DecodeCount func(body []byte, h http.Header) (*surface.Request, error)
+	CountBody   func(tokens int) []byte
+}
+
+// Handler serves the public address. Its sockets end with the context given to New.
+type Handler struct {
+	gw       Gateway
+	surfaces Surfaces
+	log      *slog.Logger
+	base     context.Context // ends sockets at shutdown; requests have their own
+	mux      *http.ServeMux
+}
+
+// New builds the routes. ctx ends open sockets when it is done.
+func New(ctx context.Context, gw Gateway, s Surfaces, log *slog.Logger) *Handler {
+	h := &Handler{gw: gw, surfaces: s, log: log, base: ctx, mux: http.NewServeMux()}
+	for path, sf := range map[string]surface.Surface{"/v1/chat/completions": s.Chat, "/v1/messages": s.Messages} {
+		h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { h.serveTurn(w, r, sf) })
+		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { h.serveSocket(w, r, sf) })
+	}
+	h.mux.HandleFunc("POST /v1/messages/count_tokens", h.serveCount)
+	h.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) { h.serveModels(w, r, "") })
+	h.mux.HandleFunc("GET /v1/models/{id...}", func(w http.ResponseWriter, r *http.Request) { h.serveModels(w, r, r.PathValue("id")) })
+	h.mux.HandleFunc("GET /api/hello", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	h.mux.HandleFunc("/", h.serveUnknown)
+	return h
+}
+
+// ServeHTTP gives every request an id and refuses what a web page could send, before any route.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	set := h.gw.Settings()
+	if err := checkHost(r, set); err != nil {
+		h.refuse(w, r, h.surfaceFor(r), err)
+		return
+	}
+	if err := checkOrigin(r, set); err != nil {
+		h.refuse(w, r, h.surfaceFor(r), err)
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// surfaceFor picks whose error shape a path gets.
+func (h *Handler) surfaceFor(r *http.Request) surface.Surface {
+	if strings.HasPrefix(r.URL.Path, "/v1/messages") || r.Header.Get("Anthropic-Version") != "" {
+		return h.surfaces.Messages
+	}
+	return h.surfaces.Chat
+}
+
+const idLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// newID is 24 random letters and digits.
+func newID() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // it does not fail (crypto/rand)
+	for i := range b {
+		b[i] = idLetters[int(b[i])%len(idLetters)]
+	}
+	return string(b[:])
+}
+
+// requestID is the client's own id where it sent a sane one, else a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id == "" || len(id) > 128 {
+		return "req_" + newID()
+	}
+	for i := range len(id) {
+		if c := id[i]; !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c == '_' || c == '.' || c == ':') {
+			return "req_" + newID()
+		}
+	}
+	return id
+}
+
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, s surface.Surface, err error) {
+	h.answerFault(w, s, requestID(r), err)
+}
+
+// answerFault answers with the surface's status and body.
+func (h *Handler) answerFault(w http.ResponseWriter, s surface.Surface, id string, err error) {
+	f := fault.From(err)
+	if f.Kind == fault.Internal {
+		h.log.Error("internal error", "request_id", id, "error", err)
+	}
+	status, header, body := s.Error(f, id)
+	out := w.Header()
+	for k, v := range header {
+		out[k] = v
+	}
+	if f.Kind == fault.TooLarge {
+		// The rest of the body was not read: this connection cannot be used again.
+		out.Set("Connection", "close")
+	}
+	out.Set(s.RequestIDHeader(), id)
+	writeJSON(w, status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone shows at the next request
+}
+
+// serveTurn runs one turn over HTTP.
+func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, s surface.Surface) {
+	id := requestID(r)
+	set := h.gw.Settings()
+	body, err := readBody(w, r, set.MaxBody)
+	if err != nil {
+		h.answerFault(w, s, id, err)
+		return
+	}
+	req, err := s.Decode(body, r.Header)
+	if err != nil {
+		h.answerFault(w, s, id, err)
+		return
+	}
+	call := &Call{Surface: s.Name(), Key: tenant.KeyOf(r.Header), RequestID: id, Header: r.Header, Request: req, Streamed: req.Stream}
+	job, err := h.gw.Begin(r.Context(), call)
+	if err != nil {
+		h.answerFault(w, s, id, err)
+		return
+	}
+	w.Header().Set(s.RequestIDHeader(), id)
+	if job.Turn.Prompt.Estimate {
+		w.Header().Set("X-Weir-Count", "estimate")
+	}
+	info := surface.Info{ID: newID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
+	if req.Stream {
+		h.stream(w, r, s, req, info, job, set, id)
+		return
+	}
+	h.whole(w, r, s, req, info, job, id)
+}
+
+func (h *Handler) serveCount(w http.ResponseWriter, r *http.Request) {
+	s, id := h.surfaces.Messages, requestID(r)
+	body, err := readBody(w, r, h.gw.Settings().MaxBody)
+	if err != nil {
+		h.answerFault(w, s, id, err)
+		return
+	}
+	req, err := h.surfaces.DecodeCount(body, r.Header)
+	if err != nil {
+		h.answerFault(w, s, id, err)
+		return
+	}
+	n, estimate, err := h.gw.Count(r.Context(), &Call{Surface: s.Name(), Key: tenant.KeyOf(r.Header), RequestID: id, Header: r.Header, Request: req})
+	if err != nil {
+		h.answerFault(w, s, id, err)
+		return
+	}
+	if estimate {
+		w.Header().Set("X-Weir-Count", "estimate")
+	}
+	w.Header().Set(s.RequestIDHeader(), id)
+	writeJSON(w, http.StatusOK, h.surfaces.CountBody(n))
+}
+
+func (h *Handler) serveModels(w http.ResponseWriter, r *http.Request, id string) {
+	s, rid := h.surfaceFor(r), requestID(r)
+	body, err := h.gw.Models(tenant.KeyOf(r.Header), id)
+	if err != nil {
+		h.answerFault(w, s, rid, err)
+		return
+	}
+	w.Header().Set(s.RequestIDHeader(), rid)
+	writeJSON(w, http.StatusOK, body)
+}
+
+func (h *Handler) serveUnknown(w http.ResponseWriter, r *http.Request) {
+	h.refuse(w, r, h.surfaceFor(r), fault.New(fault.NotFound, "unknown path %s %s", r.Method, printable(r.URL.Path)))
+}
+
+// printable shortens a path from outside for an error text.
+func printable(s string) string {
+	if len(s) > 100 {
+		s = s[:100] + "..."
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return "?"
+	}
+	return string(b)
+}
+
+// errGone reports whether the client left, so that nobody is there to be answered.
+func errGone(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Kind == fault.Canceled
+}

@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/weirgate/weir/abi/event"
+	"github.com/weirgate/weir/gateway/internal/surface"
+	"github.com/weirgate/weir/gateway/internal/transport"
+	"github.com/weirgate/weir/gateway/internal/transport/sse"
+	"github.com/weirgate/weir/gateway/internal/turn"
+)
+
+// frames is a turn's sink that streams: events become frames of the surface.
+type frames struct {
+	surface.Encoder
+	w transport.Writer
+}
+
+// Flush sends what the events wrote.
+func (f frames) Flush() error { return f.w.Flush() }
+
+// folded is a turn's sink that keeps the whole answer.
+type folded struct{ event.Folder }
+
+// KeepAlive does nothing: an answer that is not streamed has nothing to keep alive.
+func (*folded) KeepAlive() error { return nil }
+
+// Flush does nothing.
+func (*folded) Flush() error { return nil }
+
+// stream answers with server-sent events.
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, s surface.Surface, req *surface.Request, info surface.Info, job *Job, set Settings, id string) {
+	out := sse.New(w, set.WriteTimeout)
+	job.Turn.Streamed = true
+	job.Turn.Sink = frames{Encoder: s.Encode(req, info, out), w: out}
+	res, err := job.Turn.Run(r.Context())
+	job.Done(res)
+	if err != nil && !errGone(err) {
+		h.answerFault(w, s, id, err)
+	}
+}
+
+// whole answers with one body: the fold of the same events.
+func (h *Handler) whole(w http.ResponseWriter, r *http.Request, s surface.Surface, req *surface.Request, info surface.Info, job *Job, id string) {
+	sink := &folded{}
+	job.Turn.Sink = sink
+	res, err := job.Turn.Run(r.Context())
+	job.Done(res)
+	switch {
+	case err == nil:
+		writeJSON(w, http.StatusOK, s.Body(req, info, &sink.Result))
+	case !errGone(err):
+		h.answerFault(w, s, id, err)
+	}
+}
+
+var _ turn.Sink = (*folded)(nil)

@@ -1,0 +1,287 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface"
+	"github.com/weirgate/weir/gateway/internal/tenant"
+	"github.com/weirgate/weir/gateway/internal/transport"
+	"github.com/weirgate/weir/gateway/internal/transport/ws"
+)
+
+// maxFrameID bounds the id a client gives its request.
+const maxFrameID = 256
+
+// socket is one connection in the framed mode of chat and messages:
+//
+//	in   {"type":"request","id":ID,"body":{..}}   {"type":"cancel","id":ID}
+//	out  {"id":ID,"event":NAME,"data":{..}} ..    {"id":ID,"event":"done"}
+//
+// One turn runs at a time, in a goroutine of its own so that a cancel can be read; the socket ends it.
+type socket struct {
+	h      *Handler
+	s      surface.Surface
+	conn   *ws.Conn
+	header http.Header
+	ctx    context.Context
+
+	mu     sync.Mutex // guards the running turn
+	id     string     // its id as JSON, empty when none runs
+	cancel context.CancelCauseFunc
+	turns  sync.WaitGroup
+}
+
+// serveSocket upgrades a GET. Everything that can be refused with a status is refused before.
+func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, s surface.Surface) {
+	set := h.gw.Settings()
+	upgrade := strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+	if !upgrade || !set.WebSocket {
+		text := "this path takes POST, or a WebSocket upgrade"
+		if upgrade {
+			text = "WebSocket is off here, use POST"
+		}
+		status, body := http.StatusUpgradeRequired, []byte(nil)
+		_, _, body = s.Error(fault.New(fault.Unsupported, "%s", text), requestID(r))
+		w.Header().Set("Allow", "POST")
+		if !upgrade {
+			status = http.StatusMethodNotAllowed
+		}
+		writeJSON(w, status, body)
+		return
+	}
+	if err := h.gw.Authorize(tenant.KeyOf(r.Header)); err != nil {
+		h.refuse(w, r, s, err)
+		return
+	}
+	w.Header().Set(s.RequestIDHeader(), requestID(r))
+	conn, err := ws.Accept(w, r, ws.Options{
+		MaxMessage:  set.MaxBody,
+		Stall:       set.SocketStall,
+		CheckOrigin: func(*http.Request) bool { return true }, // ServeHTTP has checked it
+	})
+	if err != nil {
+		h.log.Debug("websocket upgrade refused", "error", err)
+		return
+	}
+	h.gw.Sockets(1)
+	defer h.gw.Sockets(-1)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	k := &socket{h: h, s: s, conn: conn, header: r.Header, ctx: ctx}
+	stop := context.AfterFunc(h.base, func() { k.shutdown() })
+	k.read()
+	stop()
+	cancel(fault.New(fault.Canceled, "the socket closed"))
+	k.turns.Wait()
+	conn.Close(ws.CloseNormal, "")
+	conn.Wait()
+}
+
+// shutdown lets a running turn finish with its fault and says goodbye.
+func (k *socket) shutdown() {
+	k.mu.Lock()
+	cancel := k.cancel
+	k.mu.Unlock()
+	if cancel != nil {
+		cancel(fault.New(fault.Unavailable, "the gateway is shutting down"))
+		k.turns.Wait()
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	k.conn.Drain(ctx)
+	k.conn.Close(ws.CloseGoingAway, "shutting down")
+}
+
+// read takes frames until the connection ends. What a client says wrongly costs it an error frame, not
+// the socket.
+func (k *socket) read() {
+	for {
+		data, err := k.conn.Read()
+		if errors.Is(err, ws.ErrBinary) {
+			k.sendError("null", fault.New(fault.Invalid, "binary frames are not served here, send JSON text"), false)
+			continue
+		}
+		if err != nil {
+			return
+		}
+		f, err := parseFrame(data)
+		if err != nil {
+			k.sendError(f.id, err, f.kind == "request")
+			continue
+		}
+		switch f.kind {
+		case "request":
+			k.begin(f)
+		case "cancel":
+			k.cancelTurn(f.id)
+		}
+	}
+}
+
+type inFrame struct {
+	kind string
+	id   string // the client's id as it wrote it: a JSON string or number, or null
+	body []byte
+}
+
+// parseFrame reads one frame. The id comes back even when the rest is wrong.
+func parseFrame(data []byte) (inFrame, error) {
+	f := inFrame{id: "null"}
+	rd := jsonscan.NewReader(data)
+	err := rd.Object(func(key []byte) error {
+		name := string(key)
+		raw, err := rd.Raw()
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "type":
+			b, err := jsonscan.AppendUnquoted(nil, raw)
+			if err != nil {
+				return fault.At(fault.Invalid, "type", "type is not a string")
+			}
+			f.kind = string(b)
+		case "id":
+			if t := jsonscan.TypeOf(raw); (t != jsonscan.String && t != jsonscan.Number) || len(raw) > maxFrameID || !jsonscan.Valid(raw) {
+				return fault.At(fault.Invalid, "id", "id must be a string or a number of at most %d bytes", maxFrameID)
+			}
+			f.id = string(raw)
+		case "body":
+			f.body = raw
+		}
+		return nil
+	})
+	if err == nil {
+		err = rd.End()
+	}
+	var known *fault.Error
+	switch {
+	case errors.As(err, &known):
+		return f, known
+	case err != nil:
+		return f, fault.Wrap(fault.Invalid, err, "the frame is not a JSON object: %v", err)
+	case f.kind != "request" && f.kind != "cancel":
+		return f, fault.At(fault.Invalid, "type", "unknown frame type %s, expected request or cancel", printable(f.kind))
+	case f.id == "null":
+		return f, fault.At(fault.Invalid, "id", "the frame has no id")
+	case f.kind == "request" && jsonscan.TypeOf(f.body) != jsonscan.Object:
+		return f, fault.At(fault.Invalid, "body", "body must be an object")
+	}
+	return f, nil
+}
+
+// begin starts a turn, unless one runs.
+func (k *socket) begin(f inFrame) {
+	ctx, cancel := context.WithCancelCause(k.ctx)
+	k.mu.Lock()
+	if k.id != "" {
+		k.mu.Unlock()
+		cancel(nil)
+		k.sendError(f.id, fault.New(fault.Conflict, "a turn is running on this socket"), true)
+		return
+	}
+	k.id, k.cancel = f.id, cancel
+	k.turns.Add(1)
+	k.mu.Unlock()
+	go func() {
+		defer k.turns.Done()
+		defer cancel(nil)
+		k.turn(ctx, f)
+		k.finish(f.id)
+	}()
+}
+
+// finish lets the next turn in before it tells that this one is over, so that a client which answers
+// the done frame at once is not refused.
+func (k *socket) finish(id string) {
+	k.mu.Lock()
+	k.id, k.cancel = "", nil
+	k.mu.Unlock()
+	_ = k.conn.Send(k.ctx, []byte(`{"id":`+id+`,"event":"done"}`)) // a closed socket needs no goodbye
+}
+
+func (k *socket) cancelTurn(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cancel != nil && k.id == id {
+		k.cancel(fault.New(fault.Canceled, "canceled by the client"))
+	}
+}
+
+// turn runs one turn. It is always streamed: a socket has no other way.
+func (k *socket) turn(ctx context.Context, f inFrame) {
+	h := k.h
+	req, err := k.s.Decode(f.body, k.header)
+	if err != nil {
+		k.sendError(f.id, err, false)
+		return
+	}
+	req.Stream, req.IncludeUsage = true, true
+	id := "req_" + newID()
+	job, err := h.gw.Begin(ctx, &Call{Surface: k.s.Name(), Key: tenant.KeyOf(k.header), RequestID: id, Header: k.header, Request: req, Streamed: true})
+	if err != nil {
+		k.sendError(f.id, err, false)
+		if fault.From(err).Kind == fault.Unauthorized {
+			k.conn.Drain(ctx)
+			k.conn.Close(ws.ClosePolicy, "the key was revoked")
+		}
+		return
+	}
+	out := &frameWriter{conn: k.conn, ctx: ctx, id: f.id}
+	info := surface.Info{ID: newID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
+	job.Turn.Streamed = true
+	job.Turn.Sink = frames{Encoder: k.s.Encode(req, info, out), w: out}
+	res, err := job.Turn.Run(ctx)
+	job.Done(res)
+	if err != nil && k.ctx.Err() == nil {
+		k.sendError(f.id, err, false)
+	}
+}
+
+// sendError sends a fault as an error frame, with the surface's own body and its status beside it.
+func (k *socket) sendError(id string, err error, done bool) {
+	f := fault.From(err)
+	if f.Kind == fault.Internal {
+		k.h.log.Error("internal error", "error", err)
+	}
+	status, _, body := k.s.Error(f, "req_"+newID())
+	msg := append([]byte(`{"id":`+id+`,"event":"error","status":`+strconv.Itoa(status)+`,"data":`), body...)
+	if k.conn.Send(k.ctx, msg, []byte{'}'}) == nil && done {
+		_ = k.conn.Send(k.ctx, []byte(`{"id":`+id+`,"event":"done"}`)) // as above
+	}
+}
+
+// frameWriter turns a surface's frames into the socket's. A frame without a name is a chunk.
+type frameWriter struct {
+	conn *ws.Conn
+	ctx  context.Context // the turn's: a cancelled turn must not wait for a slow peer
+	id   string
+	head []byte
+}
+
+var _ transport.Writer = (*frameWriter)(nil)
+
+// Write sends one frame. Sentinels that are not JSON, such as chat's [DONE], have no place on a socket.
+func (w *frameWriter) Write(f transport.Frame) error {
+	if len(f.Data) == 0 || f.Data[0] != '{' {
+		return nil
+	}
+	name := f.Event
+	if name == "" {
+		name = "chunk"
+	}
+	w.head = append(append(w.head[:0], `{"id":`...), w.id...)
+	w.head = append(append(w.head, `,"event":`...), '"')
+	w.head = append(append(w.head, name...), `","data":`...)
+	return w.conn.Send(w.ctx, w.head, f.Data, []byte{'}'})
+}
+
+// Flush does nothing: the connection's writer sends as soon as it can.
+func (w *frameWriter) Flush() error { return nil }

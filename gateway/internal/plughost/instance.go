@@ -1,0 +1,320 @@
+package plughost
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/host"
+	"github.com/weirgate/weir/abi/record"
+)
+
+// instance is one instantiated module. It is used by one goroutine at a time. Functions are looked up
+// once: a handle costs 11 KB and 3 µs to make.
+type instance struct {
+	plugin  *Plugin
+	module  api.Module
+	memory  api.Memory
+	console *console
+
+	describe, open, start, feed, finish, reserve, plan api.Function // nil where not exported
+
+	inPtr, inCap       uint32
+	statePtr, stateLen uint32
+	manifest           []byte // as described; only filled by the trial
+	stack              [3]uint64
+}
+
+// protocolf makes an error of a guest that breaks the ABI.
+func protocolf(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", host.ErrProtocol, fmt.Errorf(format, args...))
+}
+
+// newInstance instantiates a plugin's module, initialises it and reads its descriptor. keep copies the
+// manifest.
+func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
+	m, err := p.engine.runtime.InstantiateModule(ctx, p.engine.compiled, p.host.module)
+	if err != nil {
+		return nil, fmt.Errorf("instantiate: %w", err)
+	}
+	i := &instance{plugin: p, module: m, memory: m.Memory(), console: p.stub.attach(m)}
+	for name, f := range map[string]*api.Function{
+		abi.ExportDescribe: &i.describe,
+		abi.ExportOpen:     &i.open,
+		abi.ExportStart:    &i.start,
+		abi.ExportFeed:     &i.feed,
+		abi.ExportFinish:   &i.finish,
+		abi.ExportReserve:  &i.reserve,
+		abi.ExportPlan:     &i.plan,
+	} {
+		if _, ok := p.module.Export(name); ok {
+			*f = m.ExportedFunction(name)
+		}
+	}
+	if _, ok := p.module.Export(abi.ExportInitialize); ok {
+		err = i.setup(m.ExportedFunction(abi.ExportInitialize), abi.ExportInitialize)
+	}
+	if err == nil {
+		err = i.readDescriptor(keep)
+	}
+	if err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (i *instance) close() {
+	i.plugin.stub.detach(i.module)
+	_ = i.module.Close(context.Background())
+}
+
+// trap is a call that ended in the engine. Its text is one line; the rest, the addresses of a stack
+// without names, is left out.
+type trap struct{ err error }
+
+func (t *trap) Error() string {
+	line, _, _ := strings.Cut(t.err.Error(), "\n")
+	return line
+}
+
+func (t *trap) Unwrap() error { return t.err }
+
+// call runs a function with the arguments in i.stack and adds to a trap what the guest said of it.
+func (i *instance) call(f api.Function) error {
+	i.console.begin()
+	// No deadline: a context that can be cancelled costs the engine a goroutine a call.
+	if err := f.CallWithStack(context.Background(), i.stack[:]); err != nil {
+		if word := i.console.word(); len(word) > 0 {
+			return fmt.Errorf("%w (guest: %q)", &trap{err}, word)
+		}
+		return &trap{err}
+	}
+	return nil
+}
+
+// setup is call where nobody else names the function in the error.
+func (i *instance) setup(f api.Function, name string) error {
+	if err := i.call(f); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// readDescriptor asks where the guest's buffers are and checks it.
+func (i *instance) readDescriptor(keep bool) error {
+	if err := i.setup(i.describe, abi.ExportDescribe); err != nil {
+		return err
+	}
+	at := uint32(i.stack[0])
+	b, ok := i.memory.Read(at, abi.DescriptorSize)
+	if !ok {
+		return protocolf("descriptor at %d lies outside the memory of %d bytes", at, i.memory.Size())
+	}
+	var d [8]uint32
+	for k := range d {
+		d[k] = binary.LittleEndian.Uint32(b[4*k:])
+	}
+	size := i.memory.Size()
+	switch {
+	case d[0] != abi.Magic:
+		return protocolf("descriptor: magic %#x, want %#x", d[0], abi.Magic)
+	case d[1] != abi.DescriptorSize:
+		return protocolf("descriptor: size %d, want %d", d[1], abi.DescriptorSize)
+	case d[2]%4 != 0 || d[3]%4 != 0:
+		return protocolf("descriptor: input buffer [%d,+%d) is not 4-aligned", d[2], d[3])
+	case d[3] < abi.MinInputCap || d[3] > abi.MaxInputCap:
+		return protocolf("descriptor: input buffer of %d bytes, want %d to %d", d[3], abi.MinInputCap, abi.MaxInputCap)
+	case !within(d[2], d[3], size):
+		return protocolf("descriptor: input buffer [%d,+%d) lies outside the memory of %d bytes", d[2], d[3], size)
+	case d[5] > abi.MaxWindow:
+		return protocolf("descriptor: state window of %d bytes, at most %d", d[5], abi.MaxWindow)
+	case !within(d[4], d[5], size):
+		return protocolf("descriptor: state window [%d,+%d) lies outside the memory of %d bytes", d[4], d[5], size)
+	case d[5] > 0 && uint64(d[4]) < uint64(d[2])+uint64(d[3]) && uint64(d[2]) < uint64(d[4])+uint64(d[5]):
+		return protocolf("descriptor: state window [%d,+%d) overlaps the input buffer [%d,+%d)", d[4], d[5], d[2], d[3])
+	case d[7] > abi.MaxManifest:
+		return protocolf("descriptor: manifest of %d bytes, at most %d", d[7], abi.MaxManifest)
+	case !within(d[6], d[7], size):
+		return protocolf("descriptor: manifest [%d,+%d) lies outside the memory of %d bytes", d[6], d[7], size)
+	}
+	i.inPtr, i.inCap, i.statePtr, i.stateLen = d[2], d[3], d[4], d[5]
+	if keep {
+		text, _ := i.memory.Read(d[6], d[7])
+		i.manifest = append([]byte(nil), text...)
+	}
+	return nil
+}
+
+func within(ptr, n, size uint32) bool { return uint64(ptr)+uint64(n) <= uint64(size) }
+
+// configure opens the instance with a configuration. Afterwards the state window is the template of a
+// new stream.
+func (i *instance) configure(config []byte) error {
+	if err := i.room(len(config)); err != nil {
+		return err
+	}
+	if !i.memory.Write(i.inPtr, config) {
+		return protocolf("input buffer lies outside the memory")
+	}
+	i.stack[0] = uint64(len(config))
+	if err := i.setup(i.open, abi.ExportOpen); err != nil {
+		return err
+	}
+	if code := int32(uint32(i.stack[0])); code != 0 {
+		return fmt.Errorf("%w: %s returned %d", ErrConfig, abi.ExportOpen, code)
+	}
+	return i.readDescriptor(false)
+}
+
+// room makes sure that the input buffer holds n bytes.
+func (i *instance) room(n int) error {
+	if uint64(n) <= uint64(i.inCap) {
+		return nil
+	}
+	if i.reserve == nil {
+		return fmt.Errorf("%d bytes of input for a buffer of %d, and %s is not exported", n, i.inCap, abi.ExportReserve)
+	}
+	want := (uint64(n) + 3) &^ 3 // so that spans at the end stay aligned
+	if want > math.MaxUint32 {
+		return fmt.Errorf("%d bytes of input", n)
+	}
+	i.stack[0] = want
+	if err := i.setup(i.reserve, abi.ExportReserve); err != nil {
+		return err
+	}
+	ptr := uint32(i.stack[0])
+	switch {
+	case ptr == 0:
+		return fmt.Errorf("%s refused %d bytes", abi.ExportReserve, n)
+	case ptr%4 != 0 || !within(ptr, uint32(want), i.memory.Size()):
+		return protocolf("%s returned [%d,+%d) in a memory of %d bytes", abi.ExportReserve, ptr, want, i.memory.Size())
+	}
+	i.inPtr, i.inCap = ptr, uint32(want)
+	return nil
+}
+
+// errForeign tells of a window that is not of this plugin version: a stream must stay with its parser.
+var errForeign = errors.New("window of another plugin")
+
+// put copies a stream's window and input in.
+func (i *instance) put(window, in []byte, spans []record.Span) error {
+	if len(window) != int(i.stateLen) {
+		return fmt.Errorf("%w: %d bytes, want %d", errForeign, len(window), i.stateLen)
+	}
+	if need := uint64(len(in)) + uint64(len(spans))*record.SpanSize; need > uint64(i.inCap) {
+		return fmt.Errorf("%d bytes and %d spans for a buffer of %d", len(in), len(spans), i.inCap)
+	}
+	buf, ok := i.memory.Read(i.inPtr, i.inCap)
+	if !ok {
+		return protocolf("input buffer lies outside the memory")
+	}
+	copy(buf, in)
+	if len(spans) > 0 {
+		at := buf[len(buf)-len(spans)*record.SpanSize:]
+		for _, s := range spans {
+			binary.LittleEndian.PutUint32(at, s.Off)
+			binary.LittleEndian.PutUint32(at[4:], s.Len)
+			binary.LittleEndian.PutUint32(at[8:], s.Token)
+			at = at[record.SpanSize:]
+		}
+	}
+	if len(window) > 0 {
+		state, ok := i.memory.Read(i.statePtr, i.stateLen)
+		if !ok {
+			return protocolf("state window lies outside the memory")
+		}
+		copy(state, window)
+	}
+	return nil
+}
+
+// take copies the window out.
+func (i *instance) take(window []byte) error {
+	if len(window) == 0 {
+		return nil
+	}
+	state, ok := i.memory.Read(i.statePtr, i.stateLen)
+	if !ok {
+		return protocolf("state window lies outside the memory")
+	}
+	copy(window, state)
+	return nil
+}
+
+func (i *instance) begin(window, start []byte) error {
+	if i.start == nil {
+		return nil
+	}
+	if err := i.put(window, start, nil); err != nil {
+		return err
+	}
+	i.stack[0] = uint64(len(start))
+	if err := i.call(i.start); err != nil {
+		return err
+	}
+	if code := int32(uint32(i.stack[0])); code != 0 {
+		return fmt.Errorf("%s returned %d", abi.ExportStart, code)
+	}
+	return i.take(window)
+}
+
+// run is one feed or finish; third is the flags or the reason.
+func (i *instance) run(f api.Function, name string, c *host.Call, third uint32) error {
+	if err := i.put(c.Window, c.In, c.Spans); err != nil {
+		return err
+	}
+	i.stack[0], i.stack[1], i.stack[2] = uint64(len(c.In)), uint64(len(c.Spans)), uint64(third)
+	if err := i.call(f); err != nil {
+		return err
+	}
+	b, err := i.packed(int64(i.stack[0]), name, abi.MaxRecords*record.Size)
+	if err != nil {
+		return err
+	}
+	if len(b)%record.Size != 0 {
+		return protocolf("%s returned %d bytes of records, want a multiple of %d", name, len(b), record.Size)
+	}
+	if c.Records, err = decode(c.Records, b, i.inPtr, uint32(len(c.In))); err != nil {
+		return err
+	}
+	return i.take(c.Window)
+}
+
+// packed reads the result of a function that returns an address and a length.
+func (i *instance) packed(v int64, name string, limit int) ([]byte, error) {
+	if v < 0 {
+		return nil, fmt.Errorf("%s returned %d", name, v)
+	}
+	ptr, n := uint32(uint64(v)>>32), uint32(uint64(v))
+	if uint64(n) > uint64(limit) {
+		return nil, protocolf("%s returned %d bytes, at most %d", name, n, limit)
+	}
+	b, ok := i.memory.Read(ptr, n)
+	if !ok {
+		return nil, protocolf("%s returned [%d,+%d) in a memory of %d bytes", name, ptr, n, i.memory.Size())
+	}
+	return b, nil
+}
+
+// decode appends the records encoded in b, with addresses made offsets into the input of n bytes at
+// base.
+func decode(dst []record.Record, b []byte, base, n uint32) ([]record.Record, error) {
+	for k := 0; len(b) >= record.Size; b = b[record.Size:] {
+		r := record.Get(b)
+		off := r.Ptr - base
+		if off > n || r.Len > n-off {
+			return dst, protocolf("record %d (%v) at [%d,+%d), outside the input [%d,+%d)", k, r.Kind, r.Ptr, r.Len, base, n)
+		}
+		r.Ptr = off
+		dst = append(dst, r)
+		k++
+	}
+	return dst, nil
+}

@@ -1,0 +1,218 @@
+package plughost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/host"
+)
+
+// Parser is a parser plugin with one configuration: a pool of instances, any of which serves any stream
+// for one call. It is a host.Guest that is safe for concurrent use, as long as somebody holds its plugin
+// (see Plugin.Acquire); streams should use the guest that Stream returns, which does. The error of a
+// call that found no instance is ErrBusy or ErrRetired.
+type Parser struct {
+	plugin   *Plugin
+	config   []byte
+	template []byte
+	pool     *pool
+}
+
+// errSticky tells of a plugin without a state window used as if it had one.
+var errSticky = errors.New("plugin keeps state of its own: use Stream")
+
+func newParser(p *Plugin, config []byte) (*Parser, error) {
+	r := &Parser{plugin: p, config: append([]byte(nil), config...)}
+	r.pool = newPool(p.host.o.Instances, p.host.o.Wait, r.instance)
+	first, err := r.pool.take()
+	if err != nil {
+		return nil, err
+	}
+	r.template = make([]byte, first.stateLen)
+	if err := first.take(r.template); err != nil {
+		r.pool.drop(first)
+		return nil, err
+	}
+	if r.Sticky() {
+		r.pool.drop(first) // the first stream gets an instance of its own
+	} else {
+		r.pool.give(first)
+	}
+	return r, nil
+}
+
+// instance makes an open instance whose window has the size that streams have.
+func (r *Parser) instance() (*instance, error) {
+	i, err := newInstance(context.Background(), r.plugin, false)
+	if err != nil {
+		return nil, err
+	}
+	if err = i.configure(r.config); err == nil && r.template != nil && int(i.stateLen) != len(r.template) {
+		err = protocolf("state window of %d bytes, was %d in another instance", i.stateLen, len(r.template))
+	}
+	if err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// Plugin is the version this parser belongs to.
+func (r *Parser) Plugin() *Plugin { return r.plugin }
+
+// Sticky reports that the plugin has no state window, so that each stream needs an instance.
+func (r *Parser) Sticky() bool { return len(r.template) == 0 }
+
+// Instances is the number of pooled instances, idle or in use.
+func (r *Parser) Instances() int { return int(r.pool.live.Load()) }
+
+// Template is the window of a new stream. It must not be changed.
+func (r *Parser) Template() []byte { return r.template }
+
+// Start begins a stream; a plugin that does not export weir1_start is not called.
+func (r *Parser) Start(window, start []byte) error {
+	i, err := r.take()
+	if err != nil {
+		return err
+	}
+	return r.put(i, i.begin(window, start))
+}
+
+// Feed runs weir1_feed. It allocates nothing as long as c.Records has room.
+func (r *Parser) Feed(c *host.Call) error {
+	i, err := r.take()
+	if err != nil {
+		return err
+	}
+	return r.put(i, i.run(i.feed, abi.ExportFeed, c, c.Flags))
+}
+
+// Finish runs weir1_finish.
+func (r *Parser) Finish(c *host.Call, why abi.Why) error {
+	i, err := r.take()
+	if err != nil {
+		return err
+	}
+	return r.put(i, i.run(i.finish, abi.ExportFinish, c, uint32(why)))
+}
+
+func (r *Parser) take() (*instance, error) {
+	if r.Sticky() {
+		return nil, errSticky
+	}
+	return r.pool.take()
+}
+
+// put gives an instance back, or drops it if its call failed: nobody knows in what state it is.
+func (r *Parser) put(i *instance, err error) error {
+	if err != nil {
+		r.pool.drop(i)
+		return err
+	}
+	r.pool.give(i)
+	return nil
+}
+
+// Stream returns the guest of one stream and holds the plugin until its Close. It fails with ErrRetired
+// when the version takes no new streams, and with ErrBusy when a sticky plugin has too many.
+func (r *Parser) Stream() (*Stream, error) {
+	if err := r.plugin.Acquire(); err != nil {
+		return nil, err
+	}
+	s := &Stream{parser: r}
+	if !r.Sticky() {
+		return s, nil
+	}
+	if n := r.plugin.sticky.Add(1); int(n) > r.plugin.host.o.Sticky {
+		s.Close()
+		return nil, fmt.Errorf("%w: %d sticky streams", ErrBusy, r.plugin.host.o.Sticky)
+	}
+	i, err := r.instance()
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.pinned = i
+	return s, nil
+}
+
+// Stream is the guest of one stream: the parser itself, or an instance of its own if the plugin is
+// sticky. It is used by one goroutine.
+type Stream struct {
+	parser *Parser
+	pinned *instance
+	failed error // of a pinned instance, whose state is unknown since
+	closed atomic.Bool
+}
+
+// Template is the window of a new stream.
+func (s *Stream) Template() []byte { return s.parser.template }
+
+// Start begins the stream.
+func (s *Stream) Start(window, start []byte) error {
+	if !s.parser.Sticky() {
+		return s.parser.Start(window, start)
+	}
+	return s.own(func(i *instance) error { return i.begin(window, start) })
+}
+
+// Feed runs weir1_feed.
+func (s *Stream) Feed(c *host.Call) error {
+	if !s.parser.Sticky() {
+		return s.parser.Feed(c)
+	}
+	return s.own(func(i *instance) error { return i.runSticky(i.feed, abi.ExportFeed, c, c.Flags) })
+}
+
+// Finish runs weir1_finish.
+func (s *Stream) Finish(c *host.Call, why abi.Why) error {
+	if !s.parser.Sticky() {
+		return s.parser.Finish(c, why)
+	}
+	return s.own(func(i *instance) error { return i.runSticky(i.finish, abi.ExportFinish, c, uint32(why)) })
+}
+
+// runSticky is run for an instance that keeps the state: a refused call cannot be taken back, so that the
+// stream must pass as text from there.
+func (i *instance) runSticky(f api.Function, name string, c *host.Call, third uint32) error {
+	if n := len(c.Spans); n > 0 && c.Spans[n-1].Token == abi.RefusedToken {
+		return fmt.Errorf("%w: a refused call cannot be taken back", errSticky)
+	}
+	return i.run(f, name, c, third)
+}
+
+func (s *Stream) own(f func(i *instance) error) error {
+	if s.failed == nil && s.pinned == nil {
+		s.failed = errors.New("stream is closed")
+	}
+	if s.failed != nil {
+		return s.failed
+	}
+	s.failed = f(s.pinned)
+	return s.failed
+}
+
+// Close ends the stream's hold on its plugin. It may be called twice.
+func (s *Stream) Close() {
+	if s.closed.Swap(true) {
+		return
+	}
+	if s.parser.Sticky() {
+		s.parser.plugin.sticky.Add(-1)
+		if s.pinned != nil {
+			s.pinned.close()
+			s.pinned = nil
+		}
+	}
+	s.parser.plugin.Release()
+}
+
+var (
+	_ host.Guest = (*Parser)(nil)
+	_ host.Guest = (*Stream)(nil)
+)

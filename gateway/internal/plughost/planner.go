@@ -1,0 +1,87 @@
+package plughost
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/weirgate/weir/abi"
+)
+
+// maxOutline bounds the outline given to a policy: 65,536 rows and their names fit.
+const maxOutline = 4 << 20
+
+// Planner is a template-policy plugin with one configuration. It is safe for concurrent use while
+// somebody holds its plugin.
+type Planner struct {
+	plugin *Plugin
+	config []byte
+	pool   *pool
+}
+
+func newPlanner(p *Plugin, config []byte) (*Planner, error) {
+	r := &Planner{plugin: p, config: bytes.Clone(config)}
+	r.pool = newPool(p.host.o.Instances, p.host.o.Wait, r.instance)
+	first, err := r.pool.take()
+	if err != nil {
+		return nil, err
+	}
+	r.pool.give(first)
+	return r, nil
+}
+
+func (r *Planner) instance() (*instance, error) {
+	i, err := newInstance(context.Background(), r.plugin, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.configure(r.config); err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// Plugin is the version this planner belongs to.
+func (r *Planner) Plugin() *Plugin { return r.plugin }
+
+// Plan gives an encoded outline (package plan) and returns the encoded plan, at most abi.MaxPlan bytes.
+// It holds the plugin while it runs: ErrRetired asks for the next version.
+func (r *Planner) Plan(outline []byte) ([]byte, error) {
+	if len(outline) > maxOutline {
+		return nil, fmt.Errorf("outline of %d bytes, at most %d", len(outline), maxOutline)
+	}
+	if err := r.plugin.Acquire(); err != nil {
+		return nil, err
+	}
+	defer r.plugin.Release()
+	i, err := r.pool.take()
+	if err != nil {
+		return nil, err
+	}
+	out, err := i.runPlan(outline)
+	if err != nil {
+		r.pool.drop(i)
+		return nil, err
+	}
+	r.pool.give(i)
+	return out, nil
+}
+
+func (i *instance) runPlan(outline []byte) ([]byte, error) {
+	if err := i.room(len(outline)); err != nil {
+		return nil, err
+	}
+	if !i.memory.Write(i.inPtr, outline) {
+		return nil, protocolf("input buffer lies outside the memory")
+	}
+	i.stack[0] = uint64(len(outline))
+	if err := i.setup(i.plan, abi.ExportPlan); err != nil {
+		return nil, err
+	}
+	b, err := i.packed(int64(i.stack[0]), abi.ExportPlan, abi.MaxPlan)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(b), nil
+}

@@ -1,0 +1,145 @@
+package plughost
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// pool holds idle instances of one configuration. Taking and giving back a hot one is two atomic
+// operations and no lock, since it happens on every feed; the first slots are preferred, so that few
+// instances stay hot in the cache when there is little to do.
+type pool struct {
+	open  func() (*instance, error)
+	wait  time.Duration
+	slots []atomic.Pointer[instance] // as many as there may be instances, so giving back always finds one
+	live  atomic.Int32
+
+	waiters atomic.Int32
+	wake    chan struct{} // tells one waiter that an instance or a place came free
+	done    chan struct{}
+	closed  atomic.Bool
+}
+
+func newPool(size int, wait time.Duration, open func() (*instance, error)) *pool {
+	return &pool{
+		open: open, wait: wait, slots: make([]atomic.Pointer[instance], size),
+		wake: make(chan struct{}, size), done: make(chan struct{}),
+	}
+}
+
+func (p *pool) idle() *instance {
+	for k := range p.slots {
+		if i := p.slots[k].Load(); i != nil && p.slots[k].CompareAndSwap(i, nil) {
+			return i
+		}
+	}
+	return nil
+}
+
+// take returns an instance for one call: an idle one, else a new one, else the first that comes free.
+func (p *pool) take() (*instance, error) {
+	if i := p.idle(); i != nil {
+		return i, nil
+	}
+	return p.takeSlow()
+}
+
+func (p *pool) takeSlow() (*instance, error) {
+	// Counted before looking, so that whoever gives back or drops after that look wakes somebody.
+	p.waiters.Add(1)
+	defer p.waiters.Add(-1)
+	var timeout <-chan time.Time
+	for {
+		if p.closed.Load() {
+			return nil, ErrRetired
+		}
+		if i := p.idle(); i != nil {
+			return i, nil
+		}
+		if i, err := p.grow(); i != nil || err != nil {
+			return i, err
+		}
+		if timeout == nil {
+			t := time.NewTimer(p.wait)
+			defer t.Stop()
+			timeout = t.C
+		}
+		select {
+		case <-p.wake:
+		case <-p.done:
+		case <-timeout:
+			return nil, fmt.Errorf("%w: %d of %d for %v", ErrBusy, p.live.Load(), len(p.slots), p.wait)
+		}
+	}
+}
+
+// grow makes a new instance if there may be one more; neither an instance nor an error means no.
+func (p *pool) grow() (*instance, error) {
+	for {
+		n := p.live.Load()
+		if int(n) >= len(p.slots) {
+			return nil, nil
+		}
+		if p.live.CompareAndSwap(n, n+1) {
+			break
+		}
+	}
+	i, err := p.open()
+	if err != nil {
+		p.gone()
+	}
+	return i, err
+}
+
+// give puts a healthy instance back.
+func (p *pool) give(i *instance) {
+	for placed := false; !placed; {
+		for k := range p.slots {
+			if p.slots[k].Load() == nil && p.slots[k].CompareAndSwap(nil, i) {
+				placed = true
+				break
+			}
+		}
+	}
+	if p.waiters.Load() > 0 {
+		p.signal()
+	}
+	if p.closed.Load() {
+		p.drain()
+	}
+}
+
+// drop closes an instance that failed. A new one is made when one is needed.
+func (p *pool) drop(i *instance) {
+	i.close()
+	p.gone()
+}
+
+func (p *pool) gone() {
+	p.live.Add(-1)
+	if p.waiters.Load() > 0 {
+		p.signal()
+	}
+}
+
+func (p *pool) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close closes the idle instances and wakes all waiters; instances in use are closed when given back.
+func (p *pool) close() {
+	if !p.closed.Swap(true) {
+		close(p.done)
+	}
+	p.drain()
+}
+
+func (p *pool) drain() {
+	for i := p.idle(); i != nil; i = p.idle() {
+		p.drop(i)
+	}
+}

@@ -1,0 +1,261 @@
+package plughost
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The folder is read every pollEvery, and what changed in it is taken when it has held for holdFor:
+// together with compiling a small module that stays below a second.
+const (
+	pollEvery = 100 * time.Millisecond
+	holdFor   = 200 * time.Millisecond
+)
+
+// extension marks the files of a folder that are plugins.
+const extension = ".wasm"
+
+// stamp tells versions of a file apart without reading it.
+type stamp struct {
+	size int64
+	time int64 // modification, ns
+}
+
+func stampOf(st fs.FileInfo) stamp { return stamp{size: st.Size(), time: st.ModTime().UnixNano()} }
+
+// file is what is known of one file of a watched folder.
+type file struct {
+	dir, path string
+	seen      stamp
+	since     time.Time // when seen was first seen
+	gone      time.Time // when it was first missing; zero while it is there
+	taken     bool      // seen was read
+	tried     string    // digest of the content read last
+	clash     string    // name that kept the content out
+	err       error     // why that content is refused
+	told      string    // digest and error logged last
+	state     time.Time // when plugin or err last changed
+	plugin    *Plugin   // what serves; older than the content when that is refused
+}
+
+// fileStatus is a snapshot of a file for Status.
+type fileStatus struct {
+	path   string
+	err    string
+	since  time.Time
+	plugin *Plugin
+}
+
+// Watch keeps the registry in step with a folder until ctx ends: a file NAME.wasm that has held still is
+// loaded under the name in its manifest, a changed one replaces it, a deleted one is retired. A file
+// that cannot be loaded changes nothing: it is logged once per content and shown by Status. A missing
+// folder counts as empty. What is loaded stays when Watch returns.
+func (r *Registry) Watch(ctx context.Context, dir string) {
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	for ctx.Err() == nil {
+		r.scan(ctx, dir, time.Now(), holdFor)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+}
+
+// Scan brings the registry in step with a folder once, taking files as they are. It is for startup,
+// when no one is writing them; a file caught half-written is refused and taken by Watch when whole.
+func (r *Registry) Scan(ctx context.Context, dir string) { r.scan(ctx, dir, time.Now(), 0) }
+
+func (r *Registry) scan(ctx context.Context, dir string, now time.Time, hold time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	found, err := list(dir)
+	if err != nil {
+		// A folder that cannot be read says nothing of its files: what is loaded stays.
+		if err.Error() != r.dirErr {
+			r.dirErr = err.Error()
+			r.host.log.LogAttrs(ctx, slog.LevelWarn, "plugin folder not read", slog.String("error", r.dirErr))
+		}
+		return
+	}
+	r.dirErr = ""
+	defer r.publish()
+	for path, f := range r.files {
+		if _, there := found[path]; there || f.dir != dir {
+			f.gone = time.Time{}
+			continue
+		}
+		if f.gone.IsZero() {
+			f.gone = now
+		}
+		if now.Sub(f.gone) >= hold {
+			delete(r.files, path)
+			r.remove(f)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		f := r.files[path]
+		if f == nil {
+			f = &file{dir: dir, path: path}
+			r.files[path] = f
+		}
+		if s := found[path]; f.since.IsZero() || s != f.seen {
+			f.seen, f.since, f.taken = s, now, false
+		}
+		if !f.taken && now.Sub(f.since) >= hold && ctx.Err() == nil {
+			r.take(ctx, f, now)
+		}
+	}
+}
+
+// list returns the plugin files of a folder. Hidden files are left out: uploads often begin as such.
+func list(dir string) (map[string]stamp, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]stamp{}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), extension) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		st, err := os.Stat(path)
+		if err != nil || !st.Mode().IsRegular() {
+			continue
+		}
+		found[path] = stampOf(st)
+	}
+	return found, nil
+}
+
+// take reads a file that has held still and puts what it holds in place.
+func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
+	f.taken = true
+	b, err := read(f.path, r.host.o.Limits.Size)
+	if err == nil {
+		if st, again := os.Stat(f.path); again != nil || stampOf(st) != f.seen {
+			f.taken = false // still being written: seen anew by the next scan
+			return
+		}
+	}
+	sum := sha256.Sum256(b)
+	f.tried = hex.EncodeToString(sum[:])
+	if err == nil && f.plugin != nil && f.plugin.Digest == f.tried {
+		f.err, f.clash = nil, ""
+		return
+	}
+	var p *Plugin
+	if err == nil {
+		p, err = r.host.Load(ctx, "", b, f.path)
+	}
+	if err == nil {
+		if err = r.admit(f, p); err != nil {
+			p.Retire()
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			f.taken = false // cut short, not refused
+			return
+		}
+		r.refuse(ctx, f, err, now)
+		return
+	}
+	f.err, f.clash, f.told, f.state = nil, "", "", now
+	old := f.plugin
+	f.plugin = p
+	r.swap(p.Name, p, false)
+	if old != nil && old.Name != p.Name {
+		r.swap(old.Name, nil, false)
+		r.freed(old.Name)
+	}
+}
+
+// admit checks that a name is free, or is that of the same file.
+func (r *Registry) admit(f *file, p *Plugin) error {
+	f.clash = ""
+	if owner, ok := r.reserved[p.Name]; ok {
+		f.clash = p.Name
+		return fmt.Errorf("plugin %s: the name %q is reserved by the built-in %s", f.path, p.Name, owner)
+	}
+	if e, ok := (*r.names.Load())[p.Name]; ok && e.plugin != f.plugin {
+		f.clash = p.Name
+		return fmt.Errorf("plugin %s: the name %q belongs to %s", f.path, p.Name, e.plugin.Origin)
+	}
+	return nil
+}
+
+func (r *Registry) refuse(ctx context.Context, f *file, err error, now time.Time) {
+	f.err, f.state = err, now
+	if key := f.tried + err.Error(); key != f.told {
+		f.told = key
+		r.host.log.LogAttrs(ctx, slog.LevelError, "plugin refused", slog.String("origin", f.path), slog.String("error", err.Error()))
+	}
+}
+
+// remove forgets a deleted file and retires what it gave.
+func (r *Registry) remove(f *file) {
+	if f.plugin != nil {
+		r.swap(f.plugin.Name, nil, false)
+		r.freed(f.plugin.Name)
+	}
+}
+
+// freed lets files that a name kept out try again.
+func (r *Registry) freed(name string) {
+	for _, f := range r.files {
+		if f.clash == name {
+			f.taken = false
+		}
+	}
+}
+
+// publish makes the files' state visible to Status. r.mu is held.
+func (r *Registry) publish() {
+	out := make([]fileStatus, 0, len(r.files))
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		f := r.files[path]
+		s := fileStatus{path: path, since: f.state, plugin: f.plugin}
+		if f.err != nil {
+			s.err = f.err.Error()
+		}
+		out = append(out, s)
+	}
+	r.status.Store(&out)
+}
+
+// read reads a file of at most limit bytes.
+func read(path string, limit int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", path, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", path, err)
+	}
+	if len(b) > limit {
+		return nil, fmt.Errorf("plugin %s: more than %d bytes", path, limit)
+	}
+	return b, nil
+}

@@ -1,0 +1,224 @@
+package chat
+
+import (
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/gateway/internal/fault"
+)
+
+// message is what a message's members say, in whatever order they came.
+type message struct {
+	role, name string
+	callID     string
+	content    []conv.Part
+	reasoning  string // reasoning_content
+	reasoning2 string // reasoning, the other name of the same
+	refusal    string
+	calls      []conv.Part
+}
+
+func (d *decoder) messages() error {
+	d.req.Messages = nil
+	return d.Array(func(int) error {
+		if err := d.Item(); err != nil {
+			return err
+		}
+		var m message
+		if err := d.Object(func(key []byte) error { return d.messageMember(&m, key) }); err != nil {
+			return err
+		}
+		return d.add(&m)
+	})
+}
+
+func (d *decoder) messageMember(m *message, key []byte) (err error) {
+	switch string(key) {
+	case "role":
+		m.role, err = d.String()
+	case "name":
+		m.name, err = d.String()
+	case "content":
+		m.content, err = d.content()
+	case "reasoning_content":
+		m.reasoning, err = d.String()
+	case "reasoning":
+		if d.Type() != jsonscan.String { // some servers answer with an object under this name
+			return d.Skip()
+		}
+		m.reasoning2, err = d.String()
+	case "refusal":
+		m.refusal, err = d.String()
+	case "tool_calls":
+		m.calls, err = d.calls(nil)
+	case "function_call":
+		c := &conv.ToolCall{}
+		m.calls = []conv.Part{{Kind: conv.Call, Call: c}}
+		err = d.function(c)
+	case "tool_call_id":
+		m.callID, err = d.String()
+	default:
+		return d.Skip()
+	}
+	return err
+}
+
+// add puts m into the request. The order within an assistant message is reasoning, content, calls:
+// this surface cannot say another.
+func (d *decoder) add(m *message) error {
+	out := conv.Message{Name: m.name, Parts: m.content}
+	switch m.role {
+	case "system":
+		out.Role = conv.System
+	case "developer":
+		out.Role = conv.Developer
+	case "user":
+		out.Role = conv.User
+	case "assistant":
+		out.Role = conv.Assistant
+		out.Parts = m.assistant()
+	case "tool", "function":
+		out.Role = conv.Tool
+		out.Parts = []conv.Part{{Kind: conv.Result, Result: &conv.ToolResult{CallID: m.callID, Parts: m.content}}}
+	default:
+		return d.BadMember("role", "expected system, developer, user, assistant or tool")
+	}
+	d.req.Messages = append(d.req.Messages, out)
+	return nil
+}
+
+func (m *message) assistant() []conv.Part {
+	if m.reasoning == "" {
+		m.reasoning = m.reasoning2
+	}
+	parts := make([]conv.Part, 0, 2+len(m.content)+len(m.calls))
+	if m.reasoning != "" {
+		parts = append(parts, conv.Part{Kind: conv.Reasoning, Text: m.reasoning})
+	}
+	parts = append(parts, m.content...)
+	if m.refusal != "" {
+		parts = append(parts, conv.Part{Kind: conv.Text, Text: m.refusal})
+	}
+	return append(parts, m.calls...)
+}
+
+// content reads a string or parts. A string is the same as one text part; empty text is no part.
+func (d *decoder) content() ([]conv.Part, error) {
+	switch d.Type() {
+	case jsonscan.String:
+		s, err := d.String()
+		if s == "" || err != nil {
+			return nil, err
+		}
+		return []conv.Part{{Kind: conv.Text, Text: s}}, nil
+	case jsonscan.Array:
+		var parts []conv.Part
+		err := d.Array(func(int) error {
+			if err := d.Item(); err != nil {
+				return err
+			}
+			p, err := d.part()
+			if err == nil && (p.Text != "" || p.Media != nil) {
+				parts = append(parts, p)
+			}
+			return err
+		})
+		return parts, err
+	}
+	return nil, d.BadType("a string or an array of parts")
+}
+
+func (d *decoder) part() (conv.Part, error) {
+	var kind, text string
+	var media *conv.Media
+	err := d.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "type":
+			kind, err = d.String()
+		case "text", "refusal":
+			text, err = d.String()
+		case "image_url":
+			media, err = d.image()
+		case "input_audio":
+			media, err = d.audio()
+		case "file":
+			media, err = d.file()
+		default:
+			return d.Skip()
+		}
+		return err
+	})
+	if err != nil {
+		return conv.Part{}, err
+	}
+	switch kind {
+	case "text", "refusal":
+		return conv.Part{Kind: conv.Text, Text: text}, nil
+	case "image_url", "input_audio", "file":
+		if media == nil {
+			return conv.Part{}, d.BadMember(kind, "expected an object")
+		}
+		return conv.Part{Kind: conv.MediaPart, Media: media}, nil
+	case "":
+		return conv.Part{}, d.BadMember("type", "expected text, image_url, input_audio, file or refusal")
+	}
+	return conv.Part{}, fault.At(fault.Unsupported, d.Path("type"), "parts of type %q are not served", kind[:min(len(kind), 64)])
+}
+
+func (d *decoder) image() (*conv.Media, error) {
+	m := &conv.Media{Type: "image"}
+	var err error
+	if d.Type() == jsonscan.String { // the short form that several clients send
+		m.URL, err = d.String()
+		return m, err
+	}
+	err = d.Object(func(key []byte) (err error) {
+		if string(key) != "url" {
+			return d.Skip()
+		}
+		m.URL, err = d.String()
+		return err
+	})
+	if err == nil && m.URL == "" {
+		err = d.BadMember("url", "expected an http or data URL")
+	}
+	return m, err
+}
+
+func (d *decoder) audio() (*conv.Media, error) {
+	m := &conv.Media{Type: "audio"}
+	err := d.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "data":
+			m.Data, err = d.String()
+		case "format":
+			m.MIME, err = d.String()
+			m.MIME = "audio/" + m.MIME
+		default:
+			return d.Skip()
+		}
+		return err
+	})
+	if err == nil && m.Data == "" {
+		err = d.BadMember("data", "expected base64")
+	}
+	return m, err
+}
+
+func (d *decoder) file() (*conv.Media, error) {
+	m := &conv.Media{Type: "file"}
+	err := d.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "file_data":
+			m.URL, err = d.String()
+		case "file_id":
+			return fault.At(fault.Unsupported, d.Path(""), "files are not stored here; send file_data")
+		default:
+			return d.Skip()
+		}
+		return err
+	})
+	if err == nil && m.URL == "" {
+		err = d.BadMember("file_data", "expected a data URL")
+	}
+	return m, err
+}

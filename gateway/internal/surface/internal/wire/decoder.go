@@ -1,0 +1,307 @@
+// Package wire is what the surfaces share below their schemas: a reader of request bodies that knows
+// the path it stands at, the members that mean the same everywhere, and the texts of faults.
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/plan"
+	"github.com/weirgate/weir/gateway/internal/fault"
+)
+
+// Limits of one body. Messages, parts, calls and tools count together; a policy's outline has no more
+// rows.
+const (
+	maxItems   = plan.MaxRows
+	maxIgnored = 32
+	maxEarly   = 64
+)
+
+// Decoder pulls typed values out of one request body and remembers where it is. Every error it returns
+// is a *fault.Error: a value of the wrong type names its path, bytes that are not JSON their offset.
+// Nothing it returns refers to the body, unless it says so. A member that is null counts as absent.
+type Decoder struct {
+	r       *jsonscan.Reader
+	base    int // offset of r's document in the body
+	path    []step
+	buf     []byte
+	items   int
+	ignored []string
+}
+
+// step is one step of a path: a member, or an element where key is nil.
+type step struct {
+	key   []byte
+	index int
+}
+
+// NewDecoder reads body, which must not change until the decoder is done.
+func NewDecoder(body []byte) (*Decoder, error) {
+	if !utf8.Valid(body) {
+		at := 0
+		for {
+			r, n := utf8.DecodeRune(body[at:])
+			if r == utf8.RuneError && n == 1 {
+				return nil, fault.New(fault.Invalid, "the body is not JSON: byte %d: expected UTF-8", at)
+			}
+			at += n
+		}
+	}
+	return &Decoder{r: jsonscan.NewReader(body)}, nil
+}
+
+// Type tells the type of the next value.
+func (d *Decoder) Type() jsonscan.Type { return d.r.Peek() }
+
+// End checks that nothing follows.
+func (d *Decoder) End() error { return d.syntax(d.r.End()) }
+
+// Skip passes over the next value.
+func (d *Decoder) Skip() error {
+	_, err := d.r.Raw()
+	return d.syntax(err)
+}
+
+// Object reads an object and calls f at each member that is not null. f must read the value.
+func (d *Decoder) Object(f func(key []byte) error) error {
+	if err := d.expect(jsonscan.Object, "an object"); err != nil {
+		return err
+	}
+	at := len(d.path)
+	err := d.r.Object(func(key []byte) error {
+		if d.r.Peek() == jsonscan.Null {
+			return d.Skip()
+		}
+		d.path = append(d.path[:at], step{key: key})
+		return f(key)
+	})
+	d.path = d.path[:at]
+	return d.syntax(err)
+}
+
+// Array reads an array and calls f at each element; f must read it.
+func (d *Decoder) Array(f func(i int) error) error {
+	if err := d.expect(jsonscan.Array, "an array"); err != nil {
+		return err
+	}
+	at := len(d.path)
+	err := d.r.Array(func(i int) error {
+		d.path = append(d.path[:at], step{index: i})
+		return f(i)
+	})
+	d.path = d.path[:at]
+	return d.syntax(err)
+}
+
+// member is one that came before the member that says how to read it.
+type member struct {
+	key, raw []byte
+	at       int
+}
+
+// Tagged is Object for an object whose member tag, a string, says how to read the others: f is called
+// for each of those with the tag's value, which is empty when there was none. Members before the tag
+// wait for it. The value is returned too.
+func (d *Decoder) Tagged(tag string, f func(kind, key []byte) error) (kind []byte, err error) {
+	var early []member
+	known := false
+	err = d.Object(func(key []byte) error {
+		if string(key) == tag {
+			b, err := d.Bytes()
+			kind, known = bytes.Clone(b), true
+			return err
+		}
+		if known {
+			return f(kind, key)
+		}
+		if len(early) == maxEarly {
+			return d.Bad("more than %d members before %q", maxEarly, tag)
+		}
+		raw, err := d.r.Raw()
+		early = append(early, member{key: bytes.Clone(key), raw: raw, at: d.base + d.r.Offset() - len(raw)})
+		return d.syntax(err)
+	})
+	for i := 0; i < len(early) && err == nil; i++ {
+		err = d.replay(early[i], func() error { return f(kind, early[i].key) })
+	}
+	return kind, err
+}
+
+func (d *Decoder) replay(m member, f func() error) error {
+	r, base, at := d.r, d.base, len(d.path)
+	d.r, d.base, d.path = jsonscan.NewReader(m.raw), m.at, append(d.path, step{key: m.key})
+	err := f()
+	d.r, d.base, d.path = r, base, d.path[:at]
+	return err
+}
+
+// Bytes reads a string. The result is part of the body or of a scratch buffer, valid until the next
+// string is read.
+func (d *Decoder) Bytes() ([]byte, error) {
+	if err := d.expect(jsonscan.String, "a string"); err != nil {
+		return nil, err
+	}
+	raw, err := d.r.Raw()
+	if err != nil {
+		return nil, d.syntax(err)
+	}
+	text := raw[1 : len(raw)-1]
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text, nil
+	}
+	if d.buf, err = jsonscan.AppendUnescaped(d.buf[:0], text); err != nil {
+		return nil, d.syntax(&jsonscan.Error{Offset: d.r.Offset() - len(raw), Want: "a string with valid escapes"})
+	}
+	return d.buf, nil
+}
+
+// String reads a string.
+func (d *Decoder) String() (string, error) {
+	b, err := d.Bytes()
+	return string(b), err
+}
+
+// RawObject reads an object as it stands. The escapes of its strings are not looked at.
+func (d *Decoder) RawObject() ([]byte, error) {
+	if err := d.expect(jsonscan.Object, "an object"); err != nil {
+		return nil, err
+	}
+	raw, err := d.r.Raw()
+	return bytes.Clone(raw), d.syntax(err)
+}
+
+// Bool reads true or false.
+func (d *Decoder) Bool() (bool, error) {
+	if err := d.expect(jsonscan.Bool, "true or false"); err != nil {
+		return false, err
+	}
+	raw, err := d.r.Raw()
+	return string(raw) == "true", d.syntax(err)
+}
+
+// Int reads an integer from lo to hi, written in any way that JSON has for one.
+func (d *Decoder) Int(lo, hi int64) (int64, error) {
+	if err := d.expect(jsonscan.Number, "an integer"); err != nil {
+		return 0, err
+	}
+	raw, err := d.r.Raw()
+	if err != nil {
+		return 0, d.syntax(err)
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		f, ferr := strconv.ParseFloat(string(raw), 64)
+		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			return 0, d.Bad("expected an integer, got %s", clip(raw))
+		}
+		n = int64(f)
+	}
+	if n < lo || n > hi {
+		return 0, d.Bad("expected an integer from %d to %d, got %s", lo, hi, clip(raw))
+	}
+	return n, nil
+}
+
+// Float reads a number from lo to hi.
+func (d *Decoder) Float(lo, hi float64) (float64, error) {
+	if err := d.expect(jsonscan.Number, "a number"); err != nil {
+		return 0, err
+	}
+	raw, err := d.r.Raw()
+	if err != nil {
+		return 0, d.syntax(err)
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f < lo || f > hi {
+		return 0, d.Bad("expected a number from %g to %g, got %s", lo, hi, clip(raw))
+	}
+	return f, nil
+}
+
+// clip bounds what of the client's bytes goes into a text. No member that has a meaning is longer.
+func clip(raw []byte) []byte { return raw[:min(len(raw), 32)] }
+
+// Item counts a message, part, call or tool against the limit of one body.
+func (d *Decoder) Item() error {
+	if d.items++; d.items > maxItems {
+		return d.Bad("more than %d messages, parts and tools", maxItems)
+	}
+	return nil
+}
+
+// Ignore notes something that was understood and has no effect here.
+func (d *Decoder) Ignore(name string) {
+	if len(d.ignored) < maxIgnored && !slices.Contains(d.ignored, name) {
+		d.ignored = append(d.ignored, name)
+	}
+}
+
+// Ignored returns what was noted, each once.
+func (d *Decoder) Ignored() []string { return d.ignored }
+
+// Bad is an invalid value at the place that is being read.
+func (d *Decoder) Bad(format string, args ...any) error {
+	return fault.At(fault.Invalid, d.Path(""), format, args...)
+}
+
+// BadMember is an invalid or missing member of the object at the place that is being read.
+func (d *Decoder) BadMember(name, format string, args ...any) error {
+	return fault.At(fault.Invalid, d.Path(name), format, args...)
+}
+
+// BadType is a value of a type that does not fit where it stands.
+func (d *Decoder) BadType(want string) error {
+	got := d.r.Peek()
+	if got == jsonscan.None {
+		return d.Skip()
+	}
+	return d.Bad("expected %s, got %s", want, got)
+}
+
+// Path is the JSON path of the place that is being read, or of a member there.
+func (d *Decoder) Path(member string) string {
+	var b []byte
+	for _, s := range d.path {
+		if s.key == nil {
+			b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, '.')
+		}
+		b = append(b, clip(s.key)...)
+	}
+	if member != "" && len(b) > 0 {
+		b = append(b, '.')
+	}
+	return string(append(b, member...))
+}
+
+func (d *Decoder) expect(t jsonscan.Type, want string) error {
+	if d.r.Peek() == t {
+		return nil
+	}
+	return d.BadType(want)
+}
+
+// syntax makes a fault of a scanner's error; a fault passes through.
+func (d *Decoder) syntax(err error) error {
+	if err == nil {
+		return nil
+	}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f
+	}
+	var e *jsonscan.Error
+	if errors.As(err, &e) {
+		return fault.New(fault.Invalid, "the body is not JSON: byte %d: expected %s", d.base+e.Offset, e.Want)
+	}
+	return fault.New(fault.Invalid, "the body is not read: %v", err)
+}

@@ -1,0 +1,122 @@
+package wire_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weirgate/weir/abi/event"
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface/internal/wire"
+)
+
+func decoder(t *testing.T, doc string) *wire.Decoder {
+	t.Helper()
+	d, err := wire.NewDecoder([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestInt(t *testing.T) {
+	for in, want := range map[string]string{
+		"7": "7", "-0": "0", "7.0": "7", "1e2": "100", "9007199254740993": "9007199254740993",
+		"1.5": "expected an integer, got 1.5", "1e30": "expected an integer, got 1e30", "-11": "expected an integer from -10 to", "null": "expected an integer, got null",
+		`"7"`: "expected an integer, got string", strings.Repeat("9", 400): "expected an integer, got " + strings.Repeat("9", 32),
+		"01": "the body is not JSON", "-": "the body is not JSON", "x": "the body is not JSON",
+	} {
+		d := decoder(t, in)
+		n, err := d.Int(-10, 1<<60)
+		if err == nil {
+			err = d.End()
+		}
+		got := fmt.Sprint(n)
+		if err != nil {
+			got = fault.From(err).Public
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestTaggedOrder reads the same members in every order, with the same result.
+func TestTaggedOrder(t *testing.T) {
+	members := []string{`"type":"k"`, `"a":"x\ny"`, `"b":{"c":["q",null]}`}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		doc := "{"
+		for i, m := range order {
+			doc += strings.Repeat(",", min(i, 1)) + members[m]
+		}
+		doc += "}"
+		d := decoder(t, doc)
+		var a, c, path string
+		kind, err := d.Tagged("type", func(kind, key []byte) (err error) {
+			if string(kind) != "k" {
+				t.Errorf("%s: %s read as %q", doc, key, kind)
+			}
+			if string(key) == "a" {
+				a, err = d.String()
+				return err
+			}
+			return d.Object(func([]byte) error {
+				return d.Array(func(i int) (err error) {
+					if i > 0 {
+						return d.Skip()
+					}
+					path = d.Path("m")
+					c, err = d.String()
+					return err
+				})
+			})
+		})
+		if err != nil || d.End() != nil || string(kind) != "k" || a != "x\ny" || c != "q" || path != "b.c[0].m" {
+			t.Errorf("%s: %q %q %q %q, %v", doc, kind, a, c, path, err)
+		}
+	}
+}
+
+func TestIgnoredIsBounded(t *testing.T) {
+	d := decoder(t, `{}`)
+	for i := range 1000 {
+		d.Ignore(fmt.Sprint(i % 100))
+	}
+	if n := len(d.Ignored()); n != 32 {
+		t.Errorf("%d names", n)
+	}
+}
+
+func TestSession(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		header []string
+		want   string
+	}{
+		{"nothing", nil, "key"},
+		{"agent without a session", []string{"X-Claude-Code-Agent-Id", "a"}, "key"},
+		{"the most exact one", []string{"X-Claude-Code-Session-Id", "s", "X-Claude-Code-Agent-Id", "a", "X-Session-Id", "o"}, "s/a"},
+		{"thread", []string{"Thread-Id", "t", "X-Session-Id", "o"}, "t"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{}
+			for i := 0; i < len(tt.header); i += 2 {
+				h.Set(tt.header[i], tt.header[i+1])
+			}
+			if got := wire.Session(h, "key"); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	start := event.Usage{Input: 10, Estimate: true}
+	if got := wire.Usage(start, event.Usage{Output: 3, Cached: 12}); got != (event.Usage{Input: 10, Cached: 10, Output: 3, Estimate: true}) {
+		t.Errorf("%+v", got)
+	}
+	if got := wire.Usage(start, event.Usage{Input: 12, Cached: 4}); got != (event.Usage{Input: 12, Cached: 4}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,68 @@
+// Package models is the body of GET /v1/models: one superset that the clients of every surface read.
+package models
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/weirgate/weir/abi/jsonscan"
+)
+
+// Model is one model as clients see it.
+type Model struct {
+	ID          string
+	DisplayName string    // the id when empty
+	OwnedBy     string    // "weir" when empty
+	Created     time.Time // of the entry
+	Context     int       // tokens of the window; 0 is unknown and left out
+	MaxOutput   int       // tokens of one answer; 0 is unknown and left out
+}
+
+// Body is the list: OpenAI's members and Anthropic's beside each other. It is one page.
+func Body(list []Model) []byte {
+	b := append(make([]byte, 0, 64+256*len(list)), `{"object":"list","data":[`...)
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendModel(b, &list[i])
+	}
+	b = append(b, `],"has_more":false,"first_id":`...)
+	if len(list) == 0 {
+		return append(b, `null,"last_id":null}`...)
+	}
+	b = jsonscan.AppendString(b, list[0].ID)
+	b = append(b, `,"last_id":`...)
+	return append(jsonscan.AppendString(b, list[len(list)-1].ID), '}')
+}
+
+// One is the body of GET /v1/models/{id}.
+func One(m Model) []byte { return appendModel(nil, &m) }
+
+func appendModel(b []byte, m *Model) []byte {
+	name, owner := m.DisplayName, m.OwnedBy
+	if name == "" {
+		name = m.ID
+	}
+	if owner == "" {
+		owner = "weir"
+	}
+	created := m.Created.UTC()
+	if created.IsZero() {
+		created = time.Unix(0, 0).UTC()
+	}
+	b = jsonscan.AppendString(append(b, `{"id":`...), m.ID)
+	b = append(b, `,"object":"model","type":"model","display_name":`...)
+	b = jsonscan.AppendString(b, name)
+	b = strconv.AppendInt(append(b, `,"created":`...), created.Unix(), 10)
+	b = created.AppendFormat(append(b, `,"created_at":"`...), time.RFC3339)
+	b = jsonscan.AppendString(append(b, `","owned_by":`...), owner)
+	if m.Context > 0 {
+		b = strconv.AppendInt(append(b, `,"max_model_len":`...), int64(m.Context), 10)
+		b = strconv.AppendInt(append(b, `,"context_window":`...), int64(m.Context), 10)
+	}
+	if m.MaxOutput > 0 {
+		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(m.MaxOutput), 10)
+	}
+	return append(b, '}')
+}

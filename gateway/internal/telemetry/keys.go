@@ -1,0 +1,33 @@
+package telemetry
+
+// Keys of log attributes. A line uses these and no others, so that whoever reads the log can rely on them.
+const (
+	KeyRequestID  = "request_id"
+	KeySurface    = "surface"
+	KeyTransport  = "transport" // http, sse, ws
+	KeyModel      = "model"     // the id, not what the client wrote
+	KeyTenant     = "tenant"
+	KeyEngine     = "engine"
+	KeySession    = "session" // the client's, for affinity
+	KeyOutcome    = "outcome"
+	KeyError      = "error" // private cause, never sent to a client
+	KeyStatus     = "status"
+	KeyMethod     = "method"
+	KeyPath       = "path"
+	KeyRemote     = "remote"
+	KeyDuration   = "duration_ms"
+	KeyTTFT       = "ttft_ms"
+	KeyInput      = "input_tokens"
+	KeyCached     = "cached_tokens"
+	KeyOutput     = "output_tokens"
+	KeyCalls      = "calls"
+	KeyIncomplete = "incomplete_calls"
+	KeyIgnored    = "ignored" // request members without effect
+	KeyPlugin     = "plugin"
+	KeyExport     = "export"
+	KeyGeneration = "generation"
+	KeyDigest     = "digest"
+	KeyFile       = "file"
+	KeyAddress    = "address"
+	KeyVersion    = "version"
+)

@@ -1,0 +1,173 @@
+// Package telemetry is what weir tells of itself: log lines, metrics and health.
+package telemetry
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/weirgate/weir/abi"
+)
+
+// Unknown is the value of a label that is not one of those known, so that clients cannot make series.
+const Unknown = "unknown"
+
+// maxPlugins bounds the plugins with series of their own.
+const maxPlugins = 128
+
+// exports are what a fault of a plugin is counted under; surfaces are those of requests.
+var (
+	exports = [...]string{
+		abi.ExportInitialize, abi.ExportDescribe, abi.ExportOpen, abi.ExportStart, abi.ExportFeed, abi.ExportFinish,
+		abi.ExportReserve, abi.ExportPlan, abi.ExportRender,
+	}
+	surfaces = [...]string{"chat", "messages", "responses"}
+)
+
+// Metrics are weir's metrics, in a registry of their own. They are safe for concurrent use.
+type Metrics struct {
+	registry   *prometheus.Registry
+	known      atomic.Pointer[known]
+	requests   *prometheus.CounterVec
+	ttft       *prometheus.HistogramVec
+	gaps       *gapCollector
+	in         *prometheus.CounterVec
+	out        *prometheus.CounterVec
+	cached     *prometheus.CounterVec
+	faults     *prometheus.CounterVec
+	generation *prometheus.GaugeVec
+	turns      prometheus.Gauge
+	sockets    prometheus.Gauge
+	reloads    *prometheus.CounterVec
+
+	mu      sync.Mutex // guards plugins
+	plugins map[string]bool
+}
+
+// known are the models and tenants of the configuration that holds.
+type known struct{ models, tenants map[string]bool }
+
+// New makes the metrics of a program of this version. They count nothing under a model's or tenant's name
+// until SetKnown names them.
+func New(version string) *Metrics {
+	m := &Metrics{
+		registry:   prometheus.NewRegistry(),
+		requests:   counter("requests_total", "Requests that were answered, by how they ended.", "surface", "model", "tenant", "outcome"),
+		in:         counter("tokens_in_total", "Prompt tokens, those from the engine's prefix cache included.", "model", "tenant"),
+		out:        counter("tokens_out_total", "Generated tokens, markers and reasoning included.", "model", "tenant"),
+		cached:     counter("tokens_cached_total", "Prompt tokens that came from the engine's prefix cache.", "model", "tenant"),
+		faults:     counter("parser_faults_total", "Calls of a plugin that failed.", "plugin", "export"),
+		reloads:    counter("reloads_total", "Changes of the configuration, by whether they were taken.", "outcome"),
+		generation: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_generation", "How often a plugin was loaded under its name.")), []string{"plugin"}),
+		turns:      prometheus.NewGauge(prometheus.GaugeOpts(opts("active_turns", "Turns that run now."))),
+		sockets:    prometheus.NewGauge(prometheus.GaugeOpts(opts("websocket_connections", "WebSockets that are open now."))),
+		ttft: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "weir", Name: "ttft_seconds", Help: "Time from the request to its first token.",
+			Buckets: []float64{.01, .025, .05, .1, .15, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"model"}),
+		gaps: &gapCollector{
+			desc: prometheus.NewDesc("weir_inter_token_seconds", "Time between two tokens of a turn; tokens that came together share theirs evenly.", []string{"model"}, nil),
+			of:   map[string]*gapHistogram{},
+		},
+		plugins: map[string]bool{},
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("build_info", "Always 1; its labels say what runs.")), []string{"version", "go"})
+	build.WithLabelValues(version, runtime.Version()).Set(1)
+	m.SetKnown(nil, nil)
+	for _, o := range []string{"ok", "refused"} {
+		m.reloads.WithLabelValues(o)
+	}
+	m.registry.MustRegister(m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.turns, m.sockets, m.reloads, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func opts(name, help string) prometheus.Opts {
+	return prometheus.Opts{Namespace: "weir", Name: name, Help: help}
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts(opts(name, help)), labels)
+}
+
+// SetKnown replaces the names that models and tenants are counted under; series that were made before
+// stay.
+func (m *Metrics) SetKnown(models, tenants []string) {
+	m.known.Store(&known{set(models), set(tenants)})
+}
+
+func set(names []string) map[string]bool {
+	s := make(map[string]bool, len(names))
+	for _, n := range names {
+		s[n] = true
+	}
+	return s
+}
+
+func label(name string, ok bool) string {
+	if ok {
+		return name
+	}
+	return Unknown
+}
+
+// bound replaces what is not known.
+func (m *Metrics) bound(l Labels) Labels {
+	k := m.known.Load()
+	return Labels{
+		Surface: label(l.Surface, slices.Contains(surfaces[:], l.Surface)),
+		Model:   label(l.Model, k.models[l.Model]),
+		Tenant:  label(l.Tenant, k.tenants[l.Tenant]),
+	}
+}
+
+// Request counts a request that ended before it became a turn.
+func (m *Metrics) Request(l Labels, o Outcome) {
+	l = m.bound(l)
+	m.requests.WithLabelValues(l.Surface, l.Model, l.Tenant, o.label()).Inc()
+}
+
+// plugin bounds the names of plugins: those that come after the first 128 share one.
+func (m *Metrics) plugin(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.plugins[name] {
+		if len(m.plugins) >= maxPlugins {
+			return Unknown
+		}
+		m.plugins[name] = true
+	}
+	return name
+}
+
+// ParserFault counts a call of a plugin's export that failed.
+func (m *Metrics) ParserFault(plugin, export string) {
+	m.faults.WithLabelValues(m.plugin(plugin), label(export, slices.Contains(exports[:], export))).Inc()
+}
+
+// PluginLoaded notes the generation of a plugin that is served now.
+func (m *Metrics) PluginLoaded(plugin string, generation int) {
+	m.generation.WithLabelValues(m.plugin(plugin)).Set(float64(generation))
+}
+
+// PluginGone ends the series of a plugin that is not served any more. Its faults stay counted.
+func (m *Metrics) PluginGone(plugin string) { m.generation.DeleteLabelValues(m.plugin(plugin)) }
+
+// Reload counts a change of the configuration; err says why it was not taken.
+func (m *Metrics) Reload(err error) {
+	if err != nil {
+		m.reloads.WithLabelValues("refused").Inc()
+		return
+	}
+	m.reloads.WithLabelValues("ok").Inc()
+}
+
+// SocketOpened counts a WebSocket until SocketClosed.
+func (m *Metrics) SocketOpened() { m.sockets.Inc() }
+
+// SocketClosed ends what SocketOpened began.
+func (m *Metrics) SocketClosed() { m.sockets.Dec() }

@@ -1,0 +1,49 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/gateway/internal/fault"
+)
+
+// classify maps what ended a turn to a fault. It is the one place where the engines' classes meet the
+// kinds that surfaces know.
+func classify(ctx context.Context, err error) *fault.Error {
+	var gone clientError
+	if errors.As(err, &gone) {
+		return fault.Wrap(fault.Canceled, gone.error, "the client is gone")
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		var f *fault.Error
+		if errors.As(cause, &f) {
+			return f
+		}
+		if errors.Is(cause, context.DeadlineExceeded) {
+			return fault.Wrap(fault.Timeout, err, "the turn took too long")
+		}
+		return fault.Wrap(fault.Canceled, cause, "the request was canceled")
+	}
+	var e *engines.Error
+	if !errors.As(err, &e) {
+		return fault.From(err)
+	}
+	switch e.Class {
+	case engines.ClassUnavailable:
+		return fault.Wrap(fault.Unavailable, err, "no engine answers for this model")
+	case engines.ClassBusy:
+		f := fault.Wrap(fault.Busy, err, "the engine is overloaded, try again later")
+		f.RetryAfter = e.RetryAfter
+		return f
+	case engines.ClassRefused:
+		return fault.Wrap(fault.Invalid, err, "the engine refused the request: %s", e.Message)
+	case engines.ClassOverflow:
+		f := fault.Wrap(fault.Overflow, err, "the prompt is longer than the model's window")
+		f.Limit = e.Limit
+		return f
+	case engines.ClassProtocol:
+		return fault.Wrap(fault.Engine, err, "the engine's stream broke off")
+	}
+	return fault.Wrap(fault.Engine, err, "the engine failed")
+}

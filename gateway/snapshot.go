@@ -1,0 +1,194 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/gateway/internal/chatml"
+	"github.com/weirgate/weir/gateway/internal/config"
+	"github.com/weirgate/weir/gateway/internal/httpapi"
+	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/telemetry"
+	"github.com/weirgate/weir/gateway/internal/tenant"
+	"github.com/weirgate/weir/plugins/parser"
+	policies "github.com/weirgate/weir/plugins/template/chatml"
+)
+
+// builtinName is the name of the guest that holds the built-in parsers and policies.
+const builtinName = "builtin"
+
+// snapshot is one configuration, bound. A turn keeps the one it began with.
+type snapshot struct {
+	config   *config.Config
+	tenants  *tenant.Registry
+	models   map[string]*model
+	settings httpapi.Settings
+}
+
+// model is a model entry bound to what serves it.
+type model struct {
+	*config.Model
+	engines      []*engine
+	parserConfig []byte // open config of its parser plugin
+	parserName   string // plugin that holds the parser; empty: output is not parsed
+	planner      *plughost.Planner
+}
+
+// ConfigOptions are the names that a configuration may use.
+func ConfigOptions() config.Options {
+	return config.Options{Known: config.Known{
+		Engines: []string{"sim", "openai"}, Families: chatml.Dialects(),
+		Reasoning: parser.Reasonings(), Tools: parser.Tools(), Policies: policies.Names(),
+	}}
+}
+
+// apply makes a configuration the one that holds, or changes nothing.
+func (g *Gateway) apply(c *config.Config) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	listen := c.Server.Listen
+	if g.opt.Listen != "" {
+		listen = g.opt.Listen
+		if err := c.CheckListen(listen); err != nil {
+			return err
+		}
+	}
+	s := &snapshot{config: c, models: make(map[string]*model, len(c.Models))}
+	engines, err := g.pool.bind(g, c)
+	if err != nil {
+		return err
+	}
+	for i := range c.Models {
+		m, err := g.bind(&c.Models[i], engines)
+		if err != nil {
+			return fmt.Errorf("model %s: %w", c.Models[i].ID, err)
+		}
+		s.models[m.ID] = m
+	}
+	var prev *tenant.Registry
+	if old := g.current.Load(); old != nil {
+		prev = old.tenants
+	}
+	s.tenants = tenant.New(c, prev)
+	s.settings = httpapi.Settings{
+		MaxBody: c.Server.MaxBody, Hosts: c.Server.Hosts, AnyHost: len(c.Server.Hosts) == 0 && !loopback(listen),
+		Origins: c.Server.Origins, WebSocket: c.Server.WebSocket, WriteTimeout: writeTimeout, SocketStall: socketStall,
+	}
+	g.pool.keep(engines)
+	g.setKnown(c)
+	if g.opt.Level != nil {
+		telemetry.SetLevel(g.opt.Level, c.Log.Level)
+	}
+	g.current.Store(s)
+	return nil
+}
+
+func (g *Gateway) setKnown(c *config.Config) {
+	var models, tenants []string
+	for _, m := range c.Models {
+		models = append(models, m.ID)
+	}
+	for _, t := range c.Tenants {
+		tenants = append(tenants, t.Name)
+	}
+	g.metrics.SetKnown(models, tenants)
+}
+
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// bind puts a model entry together: its engines, its parser's configuration and its policy.
+func (g *Gateway) bind(m *config.Model, engines map[string]*engine) (*model, error) {
+	b := &model{Model: m}
+	for _, name := range m.Engines {
+		b.engines = append(b.engines, engines[name])
+	}
+	if m.Policy != "" {
+		p, err := g.registry.Lookup(builtinName)
+		if err != nil {
+			return nil, err
+		}
+		doc := append(jsonscan.AppendString([]byte(`{"policy":`), m.Policy), '}')
+		if b.planner, err = p.Planner(doc); err != nil {
+			return nil, fmt.Errorf("policy %s: %w", m.Policy, err)
+		}
+	}
+	switch {
+	case m.Parser != "":
+		b.parserName, b.parserConfig = m.Parser, []byte(`{}`)
+		return b, nil
+	case m.Reasoning == "" && m.Tools == "":
+		return b, nil
+	}
+	b.parserName = builtinName
+	b.parserConfig = g.parserConfig(m, b.engines)
+	p, err := g.registry.Lookup(builtinName)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Parser(b.parserConfig); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// parserConfig is the open config of a built-in parser. Where every engine of the model names special
+// tokens, a marker that is one matches by its id alone.
+func (g *Gateway) parserConfig(m *config.Model, engines []*engine) []byte {
+	doc := jsonscan.AppendString([]byte(`{"reasoning":`), m.Reasoning)
+	doc = jsonscan.AppendString(append(doc, `,"tools":`...), m.Tools)
+	doc = append(doc, `,"markers":{`...)
+	spans := true
+	for _, e := range engines {
+		spans = spans && e.Capabilities().Spans
+	}
+	first := true
+	for _, text := range parser.Markers(m.Reasoning, m.Tools) {
+		id, ok := g.vocab.Special(text)
+		if !spans || !ok {
+			continue
+		}
+		if !first {
+			doc = append(doc, ',')
+		}
+		first = false
+		doc = jsonscan.AppendString(doc, text)
+		doc = append(doc, fmt.Sprintf(`:{"id":%d,"textual":false}`, id)...)
+	}
+	return append(doc, `}}`...)
+}
+
+// stream opens the model's parser for one stream, over a swap that happens in between. The result is
+// nil for a model whose output is not parsed.
+func (m *model) stream(r *plughost.Registry) (*plughost.Stream, error) {
+	if m.parserName == "" {
+		return nil, nil
+	}
+	for {
+		p, err := r.Lookup(m.parserName)
+		if err != nil {
+			return nil, err
+		}
+		parser, err := p.Parser(m.parserConfig)
+		if err == nil {
+			var s *plughost.Stream
+			if s, err = parser.Stream(); err == nil {
+				return s, nil
+			}
+		}
+		if !errors.Is(err, plughost.ErrRetired) {
+			return nil, err
+		}
+		if now, lookErr := r.Lookup(m.parserName); lookErr != nil || now == p {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,92 @@
+// Package match finds the first of a few markers in text that arrives in pieces, holding back no more
+// than what may still become one.
+package match
+
+import "bytes"
+
+// Results of Find that name no marker.
+const (
+	None    = -1 // no marker begins in the bytes
+	Partial = -2 // the bytes end in what may become a marker
+)
+
+// Set is a compiled set of markers. It is read-only after New and safe for concurrent use.
+type Set struct {
+	first [256]bool // bytes that begin a marker
+	only  int       // the one byte that begins all markers, or -1
+	texts []string
+}
+
+// New compiles texts; a marker's index in texts is its id. Empty texts are not allowed to match.
+func New(texts ...string) *Set {
+	s := &Set{only: -1, texts: texts}
+	n := 0
+	for _, t := range texts {
+		if t == "" {
+			continue
+		}
+		if !s.first[t[0]] {
+			n++
+			s.only = int(t[0])
+		}
+		s.first[t[0]] = true
+	}
+	if n != 1 {
+		s.only = -1
+	}
+	return s
+}
+
+// Len is the number of markers; Text is the marker with this id.
+func (s *Set) Len() int           { return len(s.texts) }
+func (s *Set) Text(id int) string { return s.texts[id] }
+
+// Find looks at b from offset from on and returns where the first marker begins, and which it is. Of
+// two that begin at one place the longer wins, so a shorter one that may still grow is Partial. With
+// final nothing follows b: what is not whole is not a marker.
+//
+// A caller that gets Partial keeps the bytes from at on and passes their offset as from next time, so
+// that a byte is looked at once, and a held byte once more for each byte of a marker that follows it.
+func (s *Set) Find(b []byte, from int, final bool) (at, id int) {
+	for at = s.skip(b, from); at < len(b); at = s.skip(b, at+1) {
+		if id := s.At(b[at:], final); id != None {
+			return at, id
+		}
+	}
+	return len(b), None
+}
+
+// skip is the offset of the next byte at or after from that can begin a marker.
+func (s *Set) skip(b []byte, from int) int {
+	if s.only >= 0 && len(b)-from >= 64 {
+		n := bytes.IndexByte(b[from:], byte(s.only))
+		if n < 0 {
+			return len(b)
+		}
+		return from + n
+	}
+	for from < len(b) && !s.first[b[from]] {
+		from++
+	}
+	return from
+}
+
+// At says which marker b begins with.
+func (s *Set) At(b []byte, final bool) int {
+	best, size, partial := None, 0, false
+	for id, t := range s.texts {
+		switch {
+		case t == "":
+		case len(b) >= len(t):
+			if len(t) > size && string(b[:len(t)]) == t {
+				best, size = id, len(t)
+			}
+		case !final && t[:len(b)] == string(b):
+			partial = true
+		}
+	}
+	if partial {
+		return Partial
+	}
+	return best
+}

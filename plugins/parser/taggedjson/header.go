@@ -1,0 +1,246 @@
+// Package taggedjson is the grammar of calls that are JSON objects between tags: Hermes, Qwen 2.5 and 3,
+// LongCat, Nemotron's <TOOLCALL> and Jamba's <tool_calls>.
+//
+//	region = OPEN ws (object (ws object)* | "[" ws object (ws "," ws object)* ws "]") ws CLOSE
+//	object = "{" member ("," member)* "}"
+//
+// One member holds the name, one the arguments, in any order; others are dropped and counted. A call
+// begins when its name is whole. Where the arguments come first it begins there, and the name comes last;
+// a weak call must have its name first. A call ends at the brace that closes its object. The arguments are
+// passed on byte for byte, whatever JSON value they are.
+//
+// What is not JSON ends the call as truncated, at the byte that breaks it, and the rest up to CLOSE is
+// malformed text. Nothing is repaired. CLOSE may be missing. An OPEN that no object with a name follows
+// is text, and so is a call whose name the host refuses, up to its CLOSE; its neighbours are not.
+package taggedjson
+
+import (
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/record"
+	"github.com/weirgate/weir/plugins/internal/grammar"
+)
+
+// Config is a family's tags and member names.
+type Config struct {
+	Open, Close string
+	Names       []string // members that hold the name
+	Args        []string // members that hold the arguments
+}
+
+// Grammar reads calls of one Config.
+type Grammar struct {
+	cfg     Config
+	longest int // longest member name that means something
+}
+
+// New makes the grammar of c. Empty member names become those of Hermes: name, arguments, parameters.
+func New(c Config) *Grammar {
+	if c.Names == nil {
+		c.Names = []string{"name"}
+	}
+	if c.Args == nil {
+		c.Args = []string{"arguments", "parameters"}
+	}
+	g := &Grammar{cfg: c}
+	for _, keys := range [...][]string{c.Names, c.Args} {
+		for _, k := range keys {
+			g.longest = max(g.longest, len(k))
+		}
+	}
+	return g
+}
+
+// Openers implements grammar.Grammar.
+func (g *Grammar) Openers() []grammar.Opener { return []grammar.Opener{{Text: g.cfg.Open}} }
+
+// Closers implements grammar.Grammar.
+func (g *Grammar) Closers() []string { return []string{g.cfg.Close} }
+
+// member is what a member of the call object is.
+type member uint8
+
+const (
+	other member = iota
+	name
+	args
+)
+
+// state is the grammar's part of the window. Offsets of a header count from its first byte.
+type state struct {
+	json   jsonscan.Machine
+	phase  phase  // of the body
+	head   hphase // of a header
+	member member // whose value is read or comes next
+	array  bool   // in the array of a wrapper
+	called bool   // a call of this wrapper was accepted
+	named  bool   // the call has its name
+	gave   bool   // the call has its arguments
+	off    uint16 // bytes at the front that were read already
+	key    uint16 // where the member's name begins
+	name   uint16 // the call's name
+	nameN  uint16
+}
+
+// The state must fit in the window.
+var _ [len(grammar.State{})*8 - int(stateSize)]struct{}
+
+// hphase is where the reading of a header stands.
+type hphase uint8
+
+const (
+	hOpen  hphase = iota // before the object
+	hKey                 // before a member's name
+	hText                // in it
+	hColon               // before the colon
+	hValue               // before the value
+	hName                // in the name
+	hSkip                // in another value
+	hComma               // after a value
+)
+
+// Header implements grammar.Grammar.
+func (g *Grammar) Header(st *grammar.State, h grammar.Header, b []byte) grammar.Verdict {
+	s := grammar.View[state](st)
+	if s.head == hOpen && s.off == 0 {
+		s.off = uint16(h.Size)
+	}
+	const limit = abi.MaxHeader + 1 // the name and the quote that ends it
+	capped := len(b) > limit
+	if capped {
+		b = b[:limit]
+	}
+	for int(s.off) < len(b) {
+		if v := g.headerStep(s, h, b); v != grammar.More {
+			return v
+		}
+	}
+	if capped {
+		return grammar.No
+	}
+	return grammar.More
+}
+
+// headerStep reads on to the next phase; it makes progress or the phase changes.
+func (g *Grammar) headerStep(s *state, h grammar.Header, b []byte) grammar.Verdict {
+	switch s.head {
+	case hText, hName, hSkip:
+		return g.headerValue(s, b)
+	}
+	c := b[s.off]
+	if grammar.IsSpace(c) {
+		s.off++
+		return grammar.More
+	}
+	switch {
+	case s.head == hOpen && c == '{':
+		s.head = hKey
+	case s.head == hOpen && c == '[' && !s.array && h.Size > 0:
+		s.array = true
+	case s.head == hKey && c == '"':
+		s.head, s.key = hText, s.off+1
+		s.json.Reset()
+		return grammar.More
+	case s.head == hColon && c == ':':
+		s.head = hValue
+		if s.member == args {
+			if h.Weak {
+				return grammar.No
+			}
+			s.off++
+			return grammar.Early
+		}
+	case s.head == hValue && s.member == name && c == '"':
+		s.head, s.name = hName, s.off+1
+		s.json.Reset()
+		return grammar.More
+	case s.head == hValue && s.member == other:
+		s.head = hSkip
+		s.json.Reset()
+		return grammar.More
+	case s.head == hComma && c == ',':
+		s.head = hKey
+	default:
+		return grammar.No
+	}
+	s.off++
+	return grammar.More
+}
+
+// headerValue follows a member's name, the call's name or a value that is not needed yet.
+func (g *Grammar) headerValue(s *state, b []byte) grammar.Verdict {
+	n, status := s.json.Feed(b[s.off:])
+	s.off += uint16(n)
+	switch {
+	case status == jsonscan.Bad:
+		return grammar.No
+	case status == jsonscan.More:
+		return grammar.More
+	}
+	switch s.head {
+	case hText:
+		s.member = g.classify(b[s.key : s.off-1])
+		s.head = hColon
+	case hName:
+		s.nameN = s.off - 1 - s.name
+		if s.nameN == 0 {
+			return grammar.No
+		}
+		return grammar.Yes
+	default:
+		s.head = hComma
+	}
+	return grammar.More
+}
+
+func (g *Grammar) classify(key []byte) member {
+	for _, k := range g.cfg.Names {
+		if string(key) == k {
+			return name
+		}
+	}
+	for _, k := range g.cfg.Args {
+		if string(key) == k {
+			return args
+		}
+	}
+	return other
+}
+
+// Begin implements grammar.Grammar.
+func (g *Grammar) Begin(st *grammar.State, h grammar.Header, in *grammar.Input) {
+	s := grammar.View[state](st)
+	flags := record.Flags(0)
+	if h.Weak {
+		flags = record.Weak
+	}
+	if s.nameN == 0 {
+		in.Emit(record.CallBegin, flags, 0, int(s.off))
+		s.json.Reset()
+		s.phase = inArgs
+	} else {
+		text := in.Rest()[s.name : s.name+s.nameN]
+		in.Emit(record.CallBegin, flags, 0, int(s.name))
+		in.Emit(record.Name, escapes(text), 0, int(s.nameN))
+		s.phase = atQuote
+	}
+	s.named, s.gave = s.nameN > 0, false
+	s.called = s.called || !in.Mute
+	s.forget()
+}
+
+// forget drops what is known of a header, so that the next one starts anew.
+func (s *state) forget() {
+	s.head = hOpen
+	s.off, s.key, s.name, s.nameN = 0, 0, 0, 0
+}
+
+// escapes is how the host must read a name.
+func escapes(text []byte) record.Flags {
+	for _, c := range text {
+		if c == '\\' {
+			return record.EscJSON
+		}
+	}
+	return record.EscNone
+}
