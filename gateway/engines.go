@@ -67,6 +67,11 @@ func (p *enginePool) keep(engines map[string]*engine) {
 
 func (p *enginePool) close() { p.keep(map[string]*engine{}) }
 
+// counts reports whether the engine was configured to count prompts.
+func (e *engine) counts() bool {
+	return e.config.OpenAI != nil && e.config.OpenAI.Tokenize != config.TokenizeNone
+}
+
 func (e *engine) close() {
 	switch c := e.Engine.(type) {
 	case io.Closer:
@@ -91,9 +96,9 @@ func (g *Gateway) newEngine(e config.Engine) (engines.Engine, error) {
 	}
 	switch o.Tokenize {
 	case config.TokenizeVLLM:
-		cfg.Tokenizer = openai.TokenizerVLLM
+		cfg.Tokenizer = openai.TokenizeVLLM
 	case config.TokenizeLlamaCPP:
-		cfg.Tokenizer = openai.TokenizerLlamaCPP
+		cfg.Tokenizer = openai.TokenizeLlamaCPP
 	}
 	return openai.New(cfg)
 }
@@ -103,7 +108,11 @@ func (g *Gateway) newEngine(e config.Engine) (engines.Engine, error) {
 func (g *Gateway) simConfig(e config.Engine) sim.Config {
 	cfg := sim.Config{
 		Name: e.Name, Seed: uint64(e.Sim.Seed), Thinks: true, MaxBatch: e.Sim.MaxBatch,
-		PrefillRate: float64(e.Sim.PrefillTPS), TokenTime: e.Sim.TokenTime, Scale: 1,
+		MaxQueue:    e.Sim.MaxQueue,
+		CacheBlocks: e.Sim.CacheBlocks, PrefillRate: float64(e.Sim.PrefillTPS), Overhead: e.Sim.Overhead, TokenTime: e.Sim.TokenTime, Scale: 1,
+	}
+	if cfg.CacheBlocks == 0 {
+		cfg.CacheBlocks = -1 // there 0 is the default size, here no cache
 	}
 	for _, s := range g.vocab.Specials() {
 		cfg.Special = append(cfg.Special, sim.Special{Text: s.Text, ID: s.ID})

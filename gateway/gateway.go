@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -28,8 +29,8 @@ type Options struct {
 	Listen     string // instead of the configuration's server.listen
 	Admin      string // instead of the configuration's server.admin; "off" for none
 	Version    string
-	Log        *slog.Logger    // nil discards
-	Level      *slog.LevelVar  // follows the configuration's log.level, if set
+	Log        *slog.Logger // nil: one of the configured level and format, to LogOutput
+	LogOutput  io.Writer    // nil discards
 	LookupEnv  func(string) (string, bool)
 }
 
@@ -37,6 +38,7 @@ type Options struct {
 type Gateway struct {
 	opt      Options
 	log      *slog.Logger
+	level    slog.LevelVar
 	metrics  *telemetry.Metrics
 	vocab    *tokenizer.Tokenizer
 	host     *plughost.Host
@@ -48,7 +50,7 @@ type Gateway struct {
 	pool    *enginePool
 	current atomic.Pointer[snapshot]
 
-	draining atomic.Bool // no new turns
+	draining atomic.Bool     // no new turns
 	base     context.Context // ends sockets
 	stop     context.CancelFunc
 	turns    context.Context // ends running turns when the grace is over
@@ -59,12 +61,16 @@ type Gateway struct {
 // an operator: those of the configuration name file, line and key.
 func New(ctx context.Context, opt Options) (*Gateway, error) {
 	g := &Gateway{opt: opt, log: opt.Log, metrics: telemetry.New(opt.Version), pool: newEnginePool()}
-	if g.log == nil {
-		g.log = slog.New(slog.DiscardHandler)
-	}
 	c, err := g.load()
 	if err != nil {
 		return nil, err
+	}
+	if g.log == nil {
+		out := opt.LogOutput
+		if out == nil {
+			out = io.Discard
+		}
+		g.log = telemetry.NewLogger(out, c.Log.Format == config.LogJSON, &g.level)
 	}
 	if g.vocab, err = tokens.New(); err != nil {
 		return nil, fmt.Errorf("built-in vocabulary: %w", err)
@@ -114,7 +120,6 @@ func (g *Gateway) openPlugins(ctx context.Context, c *config.Config) error {
 	if err := g.registry.AddBuiltin(p); err != nil {
 		return fmt.Errorf("built-in plugins: %w", err)
 	}
-	g.metrics.PluginLoaded(builtinName, int(g.registry.Generation(builtinName)))
 	if c.Plugins.Dir != "" {
 		g.registry.Scan(ctx, c.Plugins.Dir)
 	}

@@ -78,9 +78,7 @@ func (g *Gateway) apply(c *config.Config) error {
 	}
 	g.pool.keep(engines)
 	g.setKnown(c)
-	if g.opt.Level != nil {
-		telemetry.SetLevel(g.opt.Level, c.Log.Level)
-	}
+	telemetry.SetLevel(&g.level, c.Log.Level)
 	g.current.Store(s)
 	return nil
 }

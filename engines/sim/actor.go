@@ -18,7 +18,7 @@ import (
 // call makes it take a tool that may change something.
 //
 // Lines of the user's text that it understands, beside calls: `say TEXT` and `sayjson "JSON string"`
-// (that text and nothing else), `long N` (N words), `interleave` (think, call, think, call),
+// (that text and nothing else; before calls, where there are some), `long N` (N words), `interleave` (think, call, think, call),
 // `fail after N` (the stream breaks off after N tokens).
 func Act(req *conv.Request, mood Mood) Turn {
 	s := read(req)
@@ -38,6 +38,9 @@ func Act(req *conv.Request, mood Mood) Turn {
 		}
 	case len(calls) > 0:
 		t.Blocks = s.think(t.Blocks, "I need "+calls[0].Name+" for this.")
+		if s.cmd.said && s.cmd.say != "" {
+			t.Blocks = append(t.Blocks, Block{Kind: Text, Text: s.cmd.say})
+		}
 		for _, c := range calls {
 			t.Blocks = append(t.Blocks, Block{Kind: Call, Call: c})
 		}

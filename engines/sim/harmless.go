@@ -164,7 +164,7 @@ var acting = [...]string{
 	"sav", "stor", "upload", "download", "publish", "push", "commit", "deploy", "install", "uninstall", "launch", "spawn", "start", "stop", "stopp",
 	"restart", "schedul", "cancel", "invok", "trigger", "control", "terminat", "drop", "dropp", "truncat", "purg", "clear", "reset", "restor", "revert",
 	"merg", "pay", "paid", "buy", "purchas", "charg", "refund", "transfer", "approv", "grant", "revok", "notif", "notifi", "email", "mail", "tweet", "shar",
-	"invit", "subscrib", "mutat", "manipulat", "perform", "submit", "yield", "shut", "reboot", "format", "ask",
+	"invit", "subscrib", "mutat", "manipulat", "perform", "submit", "yield", "shut", "reboot", "ask",
 }
 
 // actingNames are further words that only a tool's name must not have: in prose they say little.

@@ -97,7 +97,7 @@ func TestValuesSurvive(t *testing.T) {
 		for _, size := range []int{1 << 20, 1, 1 + r.IntN(9)} {
 			got := parse(t, g, guest.Start{Tools: true}, "Text "+wire+" after", size)
 			if len(got.calls) != 1 || fmt.Sprint(got.calls[0]) != fmt.Sprint(want) || got.text.String() != "Text after" {
-				t.Fatalf("%d: %q in pieces of %d gives\n%q and text %q, want\n%q", i, wire, size, got.calls, got.text.String(), want)
+				t.Fatalf("%d: %q in pieces of %d gives\n%+v and text %q, want\n%+v", i, wire, size, got.calls, got.text.String(), want)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func TestEveryCut(t *testing.T) {
 					want := whole.calls[i]
 					same := fmt.Sprint(got) == fmt.Sprint(want)
 					if got.complete && !same || !strings.HasPrefix(want.args, got.args) || !prefixes(got.values, want.values) {
-						t.Fatalf("%s/%s: %q gives %q, the whole %q", f.Name, c.Name, c.Input[:n], got, want)
+						t.Fatalf("%s/%s: %q gives %+v, the whole %+v", f.Name, c.Name, c.Input[:n], got, want)
 					}
 				}
 			}

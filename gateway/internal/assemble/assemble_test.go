@@ -180,6 +180,11 @@ func TestEarlyArgumentsAreBounded(t *testing.T) {
 	if want := "!<c>" + big + "f</c>"; len(got.res.Blocks) != 1 || string(got.res.Blocks[0].Text) != want {
 		t.Errorf("%d blocks, the first of %d bytes", len(got.res.Blocks), len(got.res.Blocks[0].Text))
 	}
+	held := `{"a": "` + strings.Repeat("x", 200<<10) + `"}`
+	recs := cat(begin("<c>"), args(0, held), name("f"), end())
+	if got := run(t, free(), pieces(recs, func() int { return 1 }), event.ReasonStop); string(got.res.Blocks[0].Call.Arguments) != held {
+		t.Errorf("arguments in single bytes gave %+v", got.stats)
+	}
 	var many []rec
 	for range 1 << 17 {
 		many = append(many, key(""))

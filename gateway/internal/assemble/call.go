@@ -115,11 +115,10 @@ func (a *Assembler) inCall(r record.Record, b []byte) error {
 	}
 	switch {
 	case content:
-		if len(c.early) == maxEarly {
+		r.Ptr, r.Len = uint32(at), uint32(len(b))
+		if !c.hold(r) {
 			return a.giveBack()
 		}
-		r.Ptr, r.Len = uint32(at), uint32(len(b))
-		c.early = append(c.early, r)
 	case r.Kind == record.Marker:
 		if r.Flags&record.Junk != 0 {
 			a.stats.Junk += len(b)
@@ -135,6 +134,22 @@ func (a *Assembler) inCall(r record.Record, b []byte) error {
 		return a.endCall(r.Aux == record.CallComplete, event.CauseTruncated)
 	}
 	return nil
+}
+
+// hold keeps a record for the time when the name is known. Pieces of one value are one record again, so
+// that the bound does not depend on how they were cut.
+func (c *call) hold(r record.Record) bool {
+	if n := len(c.early); n > 0 {
+		last := &c.early[n-1]
+		piece := r.Kind == record.Args || r.Kind == record.Value && last.Flags&record.Fin == 0
+		if piece && last.Kind == r.Kind && last.Aux == r.Aux && last.Ptr+last.Len == r.Ptr {
+			last.Len += r.Len
+			last.Flags |= r.Flags
+			return true
+		}
+	}
+	c.early = append(c.early, r)
+	return len(c.early) < maxEarly
 }
 
 func (c *call) addID(b []byte) {

@@ -62,20 +62,30 @@ func (l *loader) checkModels(c *Config) {
 		m := &c.Models[i]
 		l.checkLengths(m)
 		l.checkParsers(m)
-		e := engines[m.Engine]
-		if e == nil {
-			if l.clean(m.origin, "engine") {
-				l.add(m.origin.fault("engine", showText(m.Engine), choice(names)))
-			}
-			continue
-		}
-		l.checkRendering(m, e)
-		if m.EngineModel == "" && e.OpenAI != nil {
-			m.EngineModel = e.OpenAI.Model
+		for j, name := range m.Engines {
+			l.checkEngineOf(m, j, engines[name], names)
 		}
 		if m.EngineModel == "" {
 			m.EngineModel = m.ID
 		}
+	}
+}
+
+// checkEngineOf checks the j-th engine of a model; the first one's own name of the model counts for all.
+func (l *loader) checkEngineOf(m *Model, j int, e *Engine, names []string) {
+	if e == nil {
+		if l.clean(m.origin, "engines") {
+			l.add(m.origin.element("engines", j).here(showText(m.Engines[j]), choice(names)))
+		}
+		return
+	}
+	if slices.Contains(m.Engines[:j], m.Engines[j]) {
+		l.add(m.origin.element("engines", j).here(showText(m.Engines[j])+" a second time", "each engine once"))
+		return
+	}
+	l.checkRendering(m, e)
+	if m.EngineModel == "" && e.OpenAI != nil {
+		m.EngineModel = e.OpenAI.Model
 	}
 }
 

@@ -137,7 +137,7 @@ const (
 type Model struct {
 	ID           string
 	Aliases      []string // other names; * stands for any text
-	Engine       string   // name of an engine of this Config
+	Engines      []string // names of engines of this Config, in the order in which they are tried
 	EngineModel  string   // the engine's name of it; never empty
 	Family       string   // template dialect; empty: the engine renders
 	Reasoning    string   // built-in reasoning parser; empty: none

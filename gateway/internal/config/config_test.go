@@ -165,19 +165,19 @@ kind = "sim"
 seed = 7
 [[models]]
 id = "Qwen/Qwen3-8B"
-engine = "v"
+engines = ["v"]
 family = "qwen3"
 reasoning = "qwen3"
 [[models]]
 id = "b"
-engine = "v"
+engines = ["v"]
 engine_model = "own"
 family = "qwen3"
 reasoning = "qwen3"
 thinking = "off"
 [[models]]
 id = "c"
-engine = "s"
+engines = ["s"]
 family = "qwen3"
 display_name = "C"
 [[tenants]]

@@ -88,7 +88,7 @@ func TestDefaultShowsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := mustParse(t, "[engines.vllm]\nkind = \"openai\"\nurl = \"http://127.0.0.1:9000/v1\"\n"+
-		"[[models]]\nid = \"x\"\nengine = \"vllm\"\nfamily = \"qwen3\"")
+		"[[models]]\nid = \"x\"\nengines = [\"vllm\"]\nfamily = \"qwen3\"")
 	for _, tt := range []struct {
 		name      string
 		got, want any
@@ -141,8 +141,8 @@ func TestEmbedded(t *testing.T) {
 	if n := c.Tenants[0]; len(c.Tenants) != 1 || !n.AnyKey || n.Models[0] != "*" || !n.StripPreamble {
 		t.Errorf("tenant %+v", n)
 	}
-	for _, name := range []string{"qwen3-sim", "claude-opus-4-5", "gpt-5.2-codex", "codex-mini"} {
-		if m := c.Resolve(name); m == nil || m.ID != "qwen3-sim" || !m.Thinking {
+	for _, name := range []string{"weir/sim", "claude-opus-4-5", "gpt-5.2-codex", "codex-mini"} {
+		if m := c.Resolve(name); m == nil || m.ID != "weir/sim" || !m.Thinking {
 			t.Errorf("%s: got %+v", name, m)
 		}
 	}

@@ -147,7 +147,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(doc)
 	}
-	known := Known{Engines: []string{"sim", "openai"}, Families: []string{"qwen3", "qwen3_coder"}, Reasoning: []string{"qwen3"}, Tools: []string{"hermes", "qwen3_coder"}, Policies: []string{"qwen3", "keep_all"}}
+	known := Known{Engines: []string{"sim", "openai"}, Families: []string{"qwen3", "qwen3_coder"}, Reasoning: []string{"qwen3"}, Tools: []string{"hermes", "qwen3_coder"}, Policies: []string{"qwen3", "keep_all", "drop_all"}}
 	f.Fuzz(func(t *testing.T, doc string) {
 		o := Options{Known: known, LookupEnv: func(string) (string, bool) { return "", false }}
 		c, err := Parse("f.toml", []byte(doc), o)

@@ -9,7 +9,7 @@ import (
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	const sim = "\nengine = \"sim\"\nfamily = \"qwen3\"\n"
+	const sim = "\nengines = [\"sim\"]\nfamily = \"qwen3\"\n"
 	c := mustParse(t, "engines.sim.kind = \"sim\""+
 		"\n[[models]]\nid = \"one\"\naliases = [\"*\", \"claude-*\", \"exact\", \"*-mini\"]"+sim+
 		"[[models]]\nid = \"two\"\naliases = [\"claude-opus-*\", \"gpt-*\", \"mini-*\"]"+sim+

@@ -184,7 +184,7 @@ func TestReloadHammer(t *testing.T) {
 				if err := w.Reload(); err != nil {
 					t.Error(err)
 				}
-				if w.Current().Resolve("qwen3-sim") == nil {
+				if w.Current().Resolve("weir/sim") == nil {
 					t.Error("half a configuration")
 				}
 			}

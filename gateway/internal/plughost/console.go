@@ -61,7 +61,8 @@ func (l *lineLog) rename(name string) {
 	l.mu.Unlock()
 }
 
-// console is the output of one instance. It is used by the goroutine that calls the instance.
+// console is what one instance does to the outside: what it writes, and how often it waits. It is used
+// by the goroutine that calls the instance.
 type console struct {
 	log  *lineLog
 	part []byte // line that has not ended

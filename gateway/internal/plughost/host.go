@@ -9,6 +9,7 @@ package plughost
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
-
-	"crypto/rand"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"

@@ -114,8 +114,8 @@ func (i *instance) readDescriptor(keep bool) error {
 	}
 	at := uint32(i.stack[0])
 	b, ok := i.memory.Read(at, abi.DescriptorSize)
-	if !ok {
-		return protocolf("descriptor at %d lies outside the memory of %d bytes", at, i.memory.Size())
+	if !ok || at%4 != 0 {
+		return protocolf("descriptor at %d is not 4-aligned in the memory of %d bytes", at, i.memory.Size())
 	}
 	var d [8]uint32
 	for k := range d {
@@ -125,8 +125,8 @@ func (i *instance) readDescriptor(keep bool) error {
 	switch {
 	case d[0] != abi.Magic:
 		return protocolf("descriptor: magic %#x, want %#x", d[0], abi.Magic)
-	case d[1] != abi.DescriptorSize:
-		return protocolf("descriptor: size %d, want %d", d[1], abi.DescriptorSize)
+	case d[1] < abi.DescriptorSize: // more fields may follow
+		return protocolf("descriptor: size %d, at least %d", d[1], abi.DescriptorSize)
 	case d[2]%4 != 0 || d[3]%4 != 0:
 		return protocolf("descriptor: input buffer [%d,+%d) is not 4-aligned", d[2], d[3])
 	case d[3] < abi.MinInputCap || d[3] > abi.MaxInputCap:

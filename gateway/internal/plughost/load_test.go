@@ -76,7 +76,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"memory is a function", tiny{leave: abi.ExportMemory, more: func(m *w.Module) { m.Export("memory", w.Func, 0) }}, nil, "export memory: got a func, want a memory"},
 		{"trap in initialize", tiny{init: w.Unreachable}, nil, "_initialize: wasm error: unreachable"},
 		{"magic", desc(1), host.ErrProtocol, "descriptor: magic 0x1, want 0x31494557"},
-		{"size", desc(abi.Magic, 16), host.ErrProtocol, "descriptor: size 16, want 32"},
+		{"size", desc(abi.Magic, 16), host.ErrProtocol, "descriptor: size 16, at least 32"},
 		{"small input", desc(abi.Magic, ok, inAt, 4096), host.ErrProtocol, "input buffer of 4096 bytes, want 8192 to 1048576"},
 		{"large input", desc(abi.Magic, ok, inAt, 1<<21), host.ErrProtocol, "input buffer of 2097152 bytes"},
 		{"unaligned input", desc(abi.Magic, ok, inAt+2), host.ErrProtocol, "input buffer [16386,+8192) is not 4-aligned"},

@@ -14,10 +14,7 @@ import (
 	"github.com/weirgate/weir/gateway/internal/sandbox/wasmtest"
 )
 
-var (
-	i32 = []byte{wasmtest.I32}
-	i64 = []byte{wasmtest.I64}
-)
+var i32 = []byte{wasmtest.I32}
 
 // good is a module with every section a plugin may have.
 func good() *wasmtest.Module {
@@ -117,20 +114,23 @@ func with(f func(m *wasmtest.Module, void int)) []byte {
 	return m.Bytes()
 }
 
-func hostile() []struct {
+// refused is a module that must not pass, and a part of the message.
+type refused struct {
 	name string
 	wasm []byte
 	want string
-} {
-	const huge = 0xffffffff
+}
+
+func hostile() []refused { return append(badSections(), badItems()...) }
+
+const huge = 0xffffffff
+
+// badSections breaks what holds for sections and their counts.
+func badSections() []refused {
 	sec, cat, u32 := wasmtest.Section, wasmtest.Cat, wasmtest.U32
 	types := sec(1, wasmtest.Vec([][]byte{{0x60, 0, 0}}))
 	one := sec(3, []byte{1, 0})
-	return []struct {
-		name string
-		wasm []byte
-		want string
-	}{
+	return []refused{
 		{"empty", nil, "not a WebAssembly module"},
 		{"text", []byte("(module (memory 1))"), "not a WebAssembly module"},
 		{"component", []byte("\x00asm\x0d\x00\x01\x00"), "not a WebAssembly module"},
@@ -162,6 +162,15 @@ func hostile() []struct {
 		{"number too large", raw(sec(1, []byte{0xff, 0xff, 0xff, 0xff, 0x1f})), "is not an unsigned number of 32 bits"},
 		{"custom name", raw(sec(0, u32(huge))), "name of 4294967295 bytes, at most 1024"},
 		{"custom name not UTF-8", raw(sec(0, []byte{1, 0xff})), "name is not UTF-8"},
+	}
+}
+
+// badItems breaks what holds for the items within.
+func badItems() []refused {
+	sec, cat, u32 := wasmtest.Section, wasmtest.Cat, wasmtest.U32
+	types := sec(1, wasmtest.Vec([][]byte{{0x60, 0, 0}}))
+	one := sec(3, []byte{1, 0})
+	return []refused{
 		{"two memories", with(func(m *wasmtest.Module, _ int) { m.Memory(1); m.Memory(1) }), "2 memories, at most 1"},
 		{"shared memory", with(func(m *wasmtest.Module, _ int) { m.RawMemory([]byte{3, 1, 1}) }), "memory section, memory 0 (byte 18): a shared memory is not allowed"},
 		{"64-bit memory", with(func(m *wasmtest.Module, _ int) { m.RawMemory([]byte{4, 1}) }), "flags 0x4, want 0 or 1"},

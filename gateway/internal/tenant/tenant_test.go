@@ -18,11 +18,11 @@ engines.sim.kind = "sim"
 [[models]]
 id = "qwen-a"
 aliases = ["claude-*"]
-engine = "sim"
+engines = ["sim"]
 family = "qwen3"
 [[models]]
 id = "llama-b"
-engine = "sim"
+engines = ["sim"]
 family = "qwen3"
 `
 
@@ -31,7 +31,7 @@ func load(t testing.TB, text string) *config.Config {
 	c, err := config.Parse("weir.toml", []byte(text), config.Options{
 		Known: config.Known{
 			Engines: []string{"sim"}, Families: []string{"qwen3", "qwen3_coder"}, Reasoning: []string{"qwen3"},
-			Tools: []string{"hermes", "qwen3_coder"}, Policies: []string{"qwen3", "keep_all"},
+			Tools: []string{"hermes", "qwen3_coder"}, Policies: []string{"qwen3", "keep_all", "drop_all"},
 		},
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
@@ -89,8 +89,8 @@ func TestAdmit(t *testing.T) {
 			name: "any key, other model", config: open, key: "x", model: "qwen-a", kind: fault.Forbidden,
 			public: `this API key may not use model "qwen-a"`,
 		},
-		{name: "embedded default", key: "anything", model: "claude-x", tenant: "default", id: "qwen3-sim"},
-		{name: "embedded default, no key", model: "qwen3-coder-sim", tenant: "default", id: "qwen3-coder-sim"},
+		{name: "embedded default", key: "anything", model: "claude-x", tenant: "default", id: "weir/sim"},
+		{name: "embedded default, no key", model: "weir/sim-coder", tenant: "default", id: "weir/sim-coder"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -75,7 +75,6 @@ type Turn struct {
 
 // Outcome is what a turn came to, for the log and the bill.
 type Outcome struct {
-	Reason  event.Reason
 	Usage   event.Usage
 	Fault   *fault.Error // what ended it, if it did not finish
 	Replica string
@@ -353,11 +352,10 @@ func (r *run) end() error {
 		}
 	}
 	u := r.total()
-	r.outcome.Reason, r.outcome.Usage = reason, u
+	r.outcome.Usage = u
 	if err := r.asm.Finish(reason, seq, u); err != nil {
 		return clientError{err}
 	}
-	r.outcome.Reason = r.asm.Reason()
 	if err := r.flush(); err != nil {
 		return clientError{err}
 	}

@@ -1,22 +1,40 @@
+// Command builtin is the one guest that holds all built-in parsers and template policies.
 package main
 
 import (
-	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/plugins/parser"
+	"github.com/weirgate/weir/plugins/template/chatml"
 )
 
-type p struct{ w [64]byte }
-
-func (p *p) Manifest() string { return "{}" }
-func (p *p) Open(c []byte) error {
-	r := jsonscan.NewReader(c)
-	return r.Object(func(k []byte) error { _, err := r.Raw(); return err })
+// builtin is the parsers and the policies as one program; its config says which it is.
+type builtin struct {
+	parser.Program
+	policy chatml.Policy
 }
-func (p *p) Window() []byte                                      { return p.w[:] }
-func (p *p) Start(s guest.Start) error                           { return nil }
-func (p *p) Feed(in *guest.Input, out *guest.Out)                {}
-func (p *p) Finish(in *guest.Input, why abi.Why, out *guest.Out) {}
 
-func init() { guest.Export(&p{}) }
+// Open configures a parser, or a policy if the config has a policy.
+func (b *builtin) Open(config []byte) error {
+	policy := false
+	r := jsonscan.NewReader(config)
+	err := r.Object(func(key []byte) error {
+		policy = policy || string(key) == "policy"
+		_, err := r.Raw()
+		return err
+	})
+	if err == nil && policy {
+		return b.policy.Open(config)
+	}
+	return b.Program.Open(config)
+}
+
+// Plan is the policy's.
+func (b *builtin) Plan(dst, outline []byte) ([]byte, error) { return b.policy.Plan(dst, outline) }
+
+// Manifest names the parsers and the policies.
+func (b *builtin) Manifest() string { return parser.Manifest(chatml.Names()...) }
+
+func init() { guest.Export(&builtin{}) }
+
 func main() {}

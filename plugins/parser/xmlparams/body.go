@@ -152,7 +152,7 @@ func (g *Grammar) lead(s *state, in *grammar.Input) bool {
 	rest := in.Rest()
 	switch {
 	case g.cfg.Exact:
-	case len(rest) == 0, len(rest) == 1 && rest[0] == '\r' && !in.Decided:
+	case len(rest) == 0, len(rest) == 1 && rest[0] == '\r' && (in.Final || !in.Decided):
 		return false
 	case rest[0] == '\n':
 		in.Marker(1)

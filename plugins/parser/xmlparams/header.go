@@ -9,7 +9,8 @@
 // value belongs to the tags; where the first was CR LF, so may the last be. Inside a value
 //
 //   - "</parameter>" ends it when white space and then "<parameter=", "</function>" or the end of the
-//     stream follow, or CLOSE where it stands at the start of a line. A doubled one is dropped.
+//     stream follow. So it does when it is a whole line and CLOSE stands on the next: "</function>" was
+//     left out. A doubled one is dropped.
 //   - "<parameter=KEY>" at the start of a line ends it: the closer was left out.
 //   - "</function>" at the start of a line ends it when white space and then CLOSE, OPEN, "<function="
 //     or the end of the stream follow.

@@ -107,7 +107,7 @@ func (g *Grammar) follows(s *state, b []byte, size int, line, final bool) (weigh
 		switch {
 		case parameter && (tag == tagParameter || tag == tagEndFunction):
 			return ends, size
-		case parameter && tag == tagClose && line:
+		case parameter && tag == tagClose && line && (b[size] == '\n' || b[size] == '\r'):
 			return ends, size
 		case parameter && tag == tagEndParameter && !l.doubled:
 			l.doubled = true

@@ -6,19 +6,13 @@ const (
 	Block       = "\x02\x40"
 	Loop        = "\x03\x40"
 	If          = "\x04\x40"
-	Else        = "\x05"
 	End         = "\x0b"
 	Return      = "\x0f"
 	Drop        = "\x1a"
 	Eqz         = "\x45"
 	Eq          = "\x46"
-	GeU         = "\x4f"
 	Add         = "\x6a"
 	Sub         = "\x6b"
-	Mul         = "\x6c"
-	Or64        = "\x84"
-	Shl64       = "\x86"
-	ExtendU     = "\xad"
 	MemoryGrow  = "\x40\x00"
 )
 
@@ -45,9 +39,6 @@ func BrIf(n uint32) string { return "\x0d" + string(U32(n)) }
 
 // Load pushes the i32 at the popped address plus off.
 func Load(off uint32) string { return "\x28\x02" + string(U32(off)) }
-
-// Load8 pushes the byte at the popped address plus off.
-func Load8(off uint32) string { return "\x2d\x00" + string(U32(off)) }
 
 // Store pops a value and an address, and stores an i32 at the address plus off.
 func Store(off uint32) string { return "\x36\x02" + string(U32(off)) }

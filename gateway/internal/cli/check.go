@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/weirgate/weir/gateway"
+	"github.com/weirgate/weir/gateway/internal/config"
+)
+
+func checkCommand() command {
+	return command{
+		name: "check", args: "FILE [--json]", summary: "checks a configuration file and prints every fault with its line",
+		example: "weir check weir.toml",
+		run: func(_ context.Context, e Env, fs *flag.FlagSet) int {
+			asJSON := fs.Bool("json", false, "print JSON")
+			file := ""
+			if len(e.Args) > 0 && e.Args[0] != "" && e.Args[0][0] != '-' {
+				file, e.Args = e.Args[0], e.Args[1:]
+			}
+			if code, ok := parse(e, fs); !ok {
+				return code
+			}
+			if file == "" && fs.NArg() == 1 {
+				file = fs.Arg(0)
+			}
+			if file == "" {
+				fmt.Fprintln(e.Stderr, "weir check: want a file")
+				return exitMisuse
+			}
+			_, err := config.Load(file, gateway.ConfigOptions())
+			return report(e, file, err, *asJSON)
+		},
+	}
+}
+
+// report prints what a check found.
+func report(e Env, file string, err error, asJSON bool) int {
+	var faults config.Faults
+	if err != nil && !errors.As(err, &faults) {
+		fmt.Fprintf(e.Stderr, "weir check: %v\n", err)
+		return exitMisuse
+	}
+	if asJSON {
+		if faults == nil {
+			faults = config.Faults{}
+		}
+		printJSON(e.Stdout, map[string]any{"file": file, "ok": len(faults) == 0, "faults": faults})
+	} else if len(faults) == 0 {
+		fmt.Fprintf(e.Stdout, "%s: ok\n", file)
+	}
+	if len(faults) == 0 {
+		return exitOK
+	}
+	if !asJSON {
+		for _, f := range faults {
+			fmt.Fprintln(e.Stdout, f.Error())
+		}
+	}
+	return exitFound
+}

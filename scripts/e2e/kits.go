@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// clients are the client programs and the exact versions of what they are written for.
+//
+//go:embed clients
+var clients embed.FS
+
+// installLimit bounds the installation of one kit.
+const installLimit = 8 * time.Minute
+
+// nodeKit is Node and packages for it.
+type nodeKit struct {
+	dir     string // has node_modules
+	node    string
+	bin     string // folder of node
+	claude  string // Claude Code's command
+	scripts string // folder of the client programs of this run
+}
+
+// pythonKit is a virtual environment.
+type pythonKit struct {
+	python  string
+	scripts string
+}
+
+// kit installs into dir what manifests name, once for each content of theirs. A kit appears under its
+// name when it is whole, so that a broken installation is never used.
+func (st *stage) kit(ctx context.Context, name string, manifests []string, install func(ctx context.Context, dir string) error) (string, error) {
+	h := sha256.New()
+	for _, m := range manifests {
+		b, err := clients.ReadFile("clients/" + m)
+		if err != nil {
+			return "", err
+		}
+		h.Write(b)
+	}
+	final := filepath.Join(st.cache, fmt.Sprintf("%s-%s-%s-%s", name, runtime.GOOS, runtime.GOARCH, hex.EncodeToString(h.Sum(nil))[:12]))
+	if _, err := os.Stat(final); err == nil {
+		return final, nil
+	}
+	if err := os.MkdirAll(st.cache, 0o750); err != nil {
+		return "", err
+	}
+	part, err := os.MkdirTemp(st.cache, name+"-part-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(part)
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, installLimit)
+	defer cancel()
+	if err := unpack(part, manifests); err != nil {
+		return "", err
+	}
+	if err := install(ctx, part); err != nil {
+		return "", fmt.Errorf("%w: install %s: %w", errSkip, name, err)
+	}
+	if err := os.Rename(part, final); err != nil {
+		// Another run may have been quicker.
+		if _, statErr := os.Stat(final); statErr != nil {
+			return "", err
+		}
+	}
+	fmt.Fprintf(st.out, "installed the %s clients in %.0f s\n", name, time.Since(begun).Seconds())
+	return final, nil
+}
+
+// unpack writes embedded files into dir.
+func unpack(dir string, names []string) error {
+	for _, n := range names {
+		b, err := clients.ReadFile("clients/" + n)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(n)), b, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scripts unpacks the client programs that match pattern into a folder of this run.
+func (st *stage) scripts(name, pattern string) (string, error) {
+	dir, err := st.folder("clients-" + name)
+	if err != nil {
+		return "", err
+	}
+	files, err := fs.Glob(clients, "clients/"+pattern)
+	if err != nil {
+		return "", err
+	}
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	return dir, unpack(dir, files)
+}
+
+func (st *stage) installNode(ctx context.Context) (*nodeKit, error) {
+	dir, err := st.kit(ctx, "node", []string{"package.json", "package-lock.json"}, func(ctx context.Context, dir string) error {
+		npm, err := lookPath("npm")
+		if err != nil {
+			return err
+		}
+		// The packages of Node and of Claude Code put their binaries in place by a script.
+		_, err = execute(ctx, dir, installing("CI=true"), npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts=false", "--loglevel=error")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	k := &nodeKit{dir: dir, bin: filepath.Join(dir, "node_modules", "node", "bin"), claude: filepath.Join(dir, "node_modules", ".bin", "claude")}
+	k.node = filepath.Join(k.bin, "node")
+	if _, err := os.Stat(k.node); err != nil {
+		return nil, fmt.Errorf("%w: npm brought no node: %w", errSkip, err)
+	}
+	if k.scripts, err = st.scripts("node", "*.mjs"); err != nil {
+		return nil, err
+	}
+	// Modules are looked up from where a program lies.
+	return k, os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(k.scripts, "node_modules"))
+}
+
+func (st *stage) installPython(ctx context.Context) (*pythonKit, error) {
+	dir, err := st.kit(ctx, "python", []string{"requirements.txt"}, func(ctx context.Context, dir string) error {
+		python, err := lookPath("python3", "python")
+		if err != nil {
+			return err
+		}
+		if _, err := execute(ctx, dir, installing(), python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"); err != nil {
+			return fmt.Errorf("the clients need Python 3.10 or later: %w", err)
+		}
+		if _, err := execute(ctx, dir, installing(), python, "-m", "venv", "venv"); err != nil {
+			return err
+		}
+		_, err = execute(ctx, dir, installing(), filepath.Join("venv", "bin", "python"), "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:", "-r", "requirements.txt")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	scripts, err := st.scripts("python", "*.py")
+	k := &pythonKit{python: filepath.Join(dir, "venv", "bin", "python"), scripts: scripts}
+	if _, statErr := os.Stat(k.python); statErr != nil {
+		err = errors.Join(err, fmt.Errorf("%w: %w", errSkip, statErr))
+	}
+	return k, err
+}
