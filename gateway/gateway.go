@@ -129,12 +129,9 @@ func (g *Gateway) openPlugins(ctx context.Context, c *config.Config) error {
 func (g *Gateway) pluginChanged(ch plughost.Change) {
 	if ch.New == nil {
 		g.metrics.PluginGone(ch.Name)
-		g.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin gone", slog.String(telemetry.KeyPlugin, ch.Name))
 		return
 	}
 	g.metrics.PluginLoaded(ch.Name, int(ch.Generation))
-	g.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin loaded", slog.String(telemetry.KeyPlugin, ch.Name),
-		slog.String(telemetry.KeyVersion, ch.New.Version), slog.String(telemetry.KeyDigest, ch.New.Digest[:12]), slog.Uint64(telemetry.KeyGeneration, ch.Generation))
 }
 
 // Handler serves the public address.

@@ -15,6 +15,7 @@ type decoder struct {
 	ids        map[uint32]int // index in special
 
 	r       jsonscan.Reader
+	layout  layout
 	a       *accum
 	scratch []byte
 	half    surrogate
@@ -29,6 +30,7 @@ type decoder struct {
 	lastID  int   // index of the last call that had an id; -1 before the first
 	waiting []int // special tokens that ids named and no text has shown yet
 	tokens  int   // ids in the chunk
+	plain   bool  // the chunk said nothing but text so far
 
 	finish  engines.Finish
 	usage   engines.Usage
@@ -48,16 +50,29 @@ func (d *decoder) init(e *Engine) {
 	d.fCalls, d.fCall, d.fFunction, d.fIDs = d.calls, d.callMember, d.function, d.id
 }
 
-// chunk reads one chunk and adds what it says to a.
+// chunk reads one chunk and adds what it says to a. Of a chunk that is in error, nothing is added.
 func (d *decoder) chunk(data []byte, a *accum) error {
-	d.r, d.a = *jsonscan.NewReader(data), a
-	d.from, d.tokens, d.thought, d.fresh = len(a.text), 0, false, false
-	before := d.usage.Output
-	if err := d.r.Object(d.fTop); err != nil {
+	d.a, d.from = a, len(a.text)
+	if inner, ok := d.layout.match(data); ok && len(d.waiting) == 0 {
+		return d.add(inner, d.layout.kind)
+	}
+	d.r = *jsonscan.NewReader(data)
+	d.tokens, d.thought, d.fresh, d.plain = 0, false, false, true
+	d.layout.begin()
+	before, marks := d.usage.Output, len(a.marks)
+	err := d.r.Object(d.fTop)
+	if err == nil {
+		err = d.r.End()
+	}
+	if err != nil {
+		a.cut(d.from, marks)
 		if e, ok := err.(*engines.Error); ok {
 			return e
 		}
 		return d.e.client.Fail(engines.ClassProtocol, "chunk", err)
+	}
+	if d.plain && d.layout.texts == 1 {
+		d.layout.learn(data)
 	}
 	if len(d.waiting) > 0 {
 		d.spans(a, d.from)
@@ -94,7 +109,7 @@ func (d *decoder) top(key []byte) error {
 		if d.r.Peek() != jsonscan.Object {
 			return d.skip()
 		}
-		d.counted, d.fresh = true, true
+		d.counted, d.fresh, d.plain = true, true, false
 		return d.r.Object(d.fUsage)
 	case "error":
 		if d.r.Peek() == jsonscan.Null {
@@ -164,8 +179,17 @@ func (d *decoder) text(kind engines.FragmentKind) error {
 		return d.skip()
 	}
 	raw, err := d.r.Raw()
-	if err != nil || len(raw) <= 2 {
+	if err != nil {
 		return err
+	}
+	d.layout.note(kind, len(raw), d.r.Offset())
+	return d.add(raw[1:len(raw)-1], kind)
+}
+
+// add takes the inside of a string of text.
+func (d *decoder) add(inner []byte, kind engines.FragmentKind) error {
+	if len(inner) == 0 {
+		return nil
 	}
 	if kind == engines.FragmentReasoning {
 		if !d.structured {
@@ -174,8 +198,10 @@ func (d *decoder) text(kind engines.FragmentKind) error {
 		d.thought = true
 	}
 	from := len(d.a.text)
-	if d.a.text, err = d.unescape(d.a.text, raw, channel{kind: kind}); err != nil {
-		return err
+	var err error
+	if d.a.text, err = d.unescape(d.a.text, inner, channel{kind: kind}); err != nil {
+		d.a.text = d.a.text[:from]
+		return d.e.client.Fail(engines.ClassProtocol, "chunk: text", err)
 	}
 	if d.structured && len(d.a.text) > from {
 		d.a.fragment(mark{kind: kind, from: from, to: len(d.a.text)})
@@ -190,6 +216,7 @@ func (d *decoder) calls(i int) error {
 	if !d.structured {
 		return d.bad("tool call parsed by an engine whose output is configured as raw")
 	}
+	d.plain = false
 	d.call = mark{kind: engines.FragmentCall, index: -1, from: len(d.a.text), to: len(d.a.text)}
 	if err := d.r.Object(d.fCall); err != nil {
 		return err
@@ -245,7 +272,7 @@ func (d *decoder) function(key []byte) error {
 		}
 		switch jsonscan.TypeOf(raw) {
 		case jsonscan.String:
-			d.a.text, err = d.unescape(d.a.text, raw, channel{engines.FragmentCall, d.call.index})
+			d.a.text, err = d.unescape(d.a.text, raw[1:len(raw)-1], channel{engines.FragmentCall, d.call.index})
 		case jsonscan.Object:
 			// Arguments as an object, whole: not what the interface says, but what some servers send.
 			d.a.text = append(d.a.text, raw...)
@@ -273,6 +300,7 @@ func (d *decoder) reason() error {
 	if err := d.str(&word); err != nil || word == "" {
 		return err
 	}
+	d.plain = false
 	switch word {
 	case "length", "max_tokens":
 		d.finish.Reason = engines.ReasonLength
@@ -293,10 +321,12 @@ func (d *decoder) reason() error {
 // stop reads what matched: a stop string, or the id of a stop token.
 func (d *decoder) stop() error {
 	if d.r.Peek() == jsonscan.String {
+		d.plain = false
 		return d.str(&d.finish.Stop)
 	}
 	raw, err := d.r.Raw()
 	if n, ok := number(raw); ok {
+		d.plain = false
 		if i, known := d.ids[uint32(n)]; known {
 			d.finish.Stop = d.special[i].Text
 		}
@@ -307,6 +337,7 @@ func (d *decoder) stop() error {
 func (d *decoder) id(int) error {
 	raw, err := d.r.Raw()
 	d.tokens++
+	d.plain = false
 	if n, ok := number(raw); ok {
 		if i, known := d.ids[uint32(n)]; known {
 			d.waiting = append(d.waiting, i)

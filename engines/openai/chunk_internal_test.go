@@ -1,8 +1,11 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/weirgate/weir/engines"
@@ -81,22 +84,34 @@ func TestSurrogatesAcrossChunks(t *testing.T) {
 	}
 }
 
+// FuzzChunk: every error is of the right type, what is told fits what was read, and chunks that are
+// recognised by their layout say what they say when they are read.
 func FuzzChunk(f *testing.F) {
-	for _, c := range []string{vllmChunk, usageChunk, llamaChunk, chatChunk, `{"error":"x"}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`, `{"choices":[{"text":"\ud83d"}]}`} {
-		f.Add([]byte(c))
+	chunks := []string{vllmChunk, usageChunk, llamaChunk, chatChunk, `{"error":"x"}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`, `{"choices":[{"text":"\ud83d"}]}`, `{"choices":[{"text":"\ude00"}]}`, `{"choices":[{"text":"a\\"}]}`, `{"choices":[{"text":"","delta":{"content":"b"}}]}`}
+	for _, a := range chunks {
+		for _, b := range chunks {
+			f.Add([]byte(a), []byte(b))
+		}
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, cfg := range []Config{{Extras: true, Special: []Special{{"Coco", 76260}}}, {Mode: Chat, Structured: true}} {
-			d, a := decoderFor(t, cfg), &accum{}
-			for range 2 {
-				if err := d.chunk(data, a); err != nil {
-					if _, ok := err.(*engines.Error); !ok {
-						t.Fatalf("error of type %T: %v", err, err)
-					}
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		for _, cfg := range []Config{{}, {Extras: true, Special: []Special{{"Coco", 76260}}}, {Mode: Chat, Structured: true}} {
+			fast, slow := decoderFor(t, cfg), decoderFor(t, cfg)
+			slow.layout.off = true
+			a, b := &accum{}, &accum{}
+			for _, data := range [][]byte{one, two, one, one, two} {
+				err, serr := fast.chunk(data, a), slow.chunk(data, b)
+				var e *engines.Error
+				if (err == nil) != (serr == nil) || err != nil && !errors.As(err, &e) {
+					t.Fatalf("%q: %v, read %v", data, err, serr)
 				}
 			}
-			d.flush(a)
+			fast.flush(a)
+			slow.flush(b)
 			a.deliver(cfg.Structured)
+			b.deliver(cfg.Structured)
+			if !reflect.DeepEqual(a.delta, b.delta) || fast.finish != slow.finish || fast.usage != slow.usage || !bytes.Equal(a.text, b.text) {
+				t.Fatalf("by layout %+v %+v\nread %+v %+v", a.delta, fast.finish, b.delta, slow.finish)
+			}
 			for _, s := range a.delta.Spans {
 				if int(s.Off)+int(s.Len) > len(a.text) {
 					t.Fatalf("span %+v outside of %d bytes", s, len(a.text))
@@ -117,15 +132,19 @@ func BenchmarkChunk(b *testing.B) {
 	for _, c := range []struct {
 		name, chunk string
 		cfg         Config
+		read        bool // not recognised by layout
 	}{
-		{"vllm", vllmChunk, Config{}},
-		{"vllm-usage-ids", usageChunk, Config{Extras: true, Special: []Special{{"<x>", 1}}}},
-		{"llamacpp", llamaChunk, Config{}},
-		{"chat-raw", chatChunk, Config{Mode: Chat}},
-		{"chat-structured", chatChunk, Config{Mode: Chat, Structured: true}},
+		{"vllm", vllmChunk, Config{}, false},
+		{"vllm-read", vllmChunk, Config{}, true},
+		{"vllm-usage-ids", usageChunk, Config{Extras: true, Special: []Special{{"<x>", 1}}}, false},
+		{"llamacpp", llamaChunk, Config{}, false},
+		{"llamacpp-read", llamaChunk, Config{}, true},
+		{"chat-raw", chatChunk, Config{Mode: Chat}, false},
+		{"chat-structured", chatChunk, Config{Mode: Chat, Structured: true}, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			d, a, data := decoderFor(b, c.cfg), &accum{}, []byte(c.chunk)
+			d.layout.off = c.read
 			b.ReportAllocs()
 			for b.Loop() {
 				a.reset()

@@ -151,6 +151,14 @@ func (a *accum) deliver(structured bool) {
 	}
 }
 
+// cut takes back what was added since there were so many bytes and marks.
+func (a *accum) cut(text, marks int) {
+	a.text, a.marks = a.text[:text], a.marks[:marks]
+	if marks > 0 {
+		a.marks[marks-1].to = min(a.marks[marks-1].to, text)
+	}
+}
+
 // fragment appends text to the fragment before it, where it continues that one.
 func (a *accum) fragment(m mark) {
 	if n := len(a.marks); n > 0 && m.id == "" && m.name == "" {
@@ -196,9 +204,8 @@ type channel struct {
 	index int
 }
 
-// unescape appends the text of a quoted JSON string.
-func (d *decoder) unescape(dst, quoted []byte, ch channel) ([]byte, error) {
-	inner := quoted[1 : len(quoted)-1]
+// unescape appends the text of a JSON string, given without its quotes.
+func (d *decoder) unescape(dst, inner []byte, ch channel) ([]byte, error) {
 	if d.half.held && len(inner) > 0 {
 		d.half.held = false
 		d.scratch = append(append(d.scratch[:0], d.half.esc[:]...), inner...)

@@ -187,6 +187,14 @@ func (p *Program) Start(s guest.Start) error {
 
 // Feed implements guest.Program.
 func (p *Program) Feed(in *guest.Input, out *guest.Out) {
+	if w := &p.window; in.Flags|uint32(len(in.Spans)) == 0 {
+		switch {
+		case w.mode == scanning && p.prose(in.Bytes, out):
+			return
+		case w.mode == calling && !w.mute && p.grammar.Middle(&w.call, in.Bytes, out):
+			return
+		}
+	}
 	p.run(in, in.Flags&abi.FlagBoundary != 0, false, out)
 }
 
@@ -197,10 +205,9 @@ func (p *Program) Finish(in *guest.Input, _ abi.Why, out *guest.Out) { p.run(in,
 // follows at all.
 func (p *Program) run(in *guest.Input, decided, final bool, out *guest.Out) {
 	w := &p.window
-	p.in = grammar.Input{Bytes: in.Bytes, Out: out, Refused: -1, Decided: decided, Final: final}
-	p.spans = nil
+	p.in.Bytes, p.in.Out, p.in.Refused, p.in.Decided, p.in.Final = in.Bytes, out, -1, decided, final
+	p.spans = in.Spans
 	if len(in.Spans) > 0 {
-		p.spans = in.Spans
 		for _, s := range in.Spans {
 			if s.Token == abi.RefusedToken {
 				p.in.Refused = max(p.in.Refused, int(s.Off))

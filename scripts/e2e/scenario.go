@@ -21,8 +21,7 @@ const (
 	needPython
 )
 
-// scenario is one thing that must work. run gets the server of the scenario's group, or nil if it has
-// none.
+// scenario is one thing that must work. run gets the server of the scenario's group.
 type scenario struct {
 	name  string
 	group *group
@@ -33,16 +32,21 @@ type scenario struct {
 
 // group is scenarios that share a server.
 type group struct {
-	name   string
-	config func(st *stage) string
+	name string
+	// open returns the configuration and what ends when the server has; nil for nothing. ADMIN in the
+	// configuration stands for a free address.
+	open func(st *stage) (config string, closing func())
 }
 
-// errSkip is wrapped by what keeps a scenario from being run at all.
-var errSkip = errors.New("skipped")
+var (
+	errSkip     = errors.New("skipped") // wrapped by what keeps a scenario from being run at all
+	errNoServer = errors.New("its server did not start")
+)
 
 // scenarios are all there are, in order.
 func scenarios() []scenario {
-	return slices.Concat(rawScenarios(), nodeScenarios(), pythonScenarios(), claudeScenarios(), scriptedScenarios(), pluginScenarios())
+	g := simGroup()
+	return slices.Concat(rawScenarios(g), nodeScenarios(g), pythonScenarios(g), claudeScenarios(g), scriptedScenarios(), pluginScenarios())
 }
 
 func choose(all []scenario, only string) []scenario {
@@ -124,35 +128,43 @@ func runAll(ctx context.Context, chosen []scenario, opt options) (failed int, er
 	return report(opt.out, results, time.Since(begun)), nil
 }
 
-// runGroup starts the group's server, runs its scenarios one after another, and stops it. How it stopped
-// is a row of its own.
+// runGroup starts the group's server, runs its scenarios one after another, and stops it. How it started
+// and stopped are rows of their own.
 func (st *stage) runGroup(ctx context.Context, list []scenario) []result {
 	g := list[0].group
-	var srv *server
-	var failure error
-	if g != nil {
-		srv, failure = st.start(ctx, g.name, g.config(st))
+	config, closing := g.open(st)
+	if closing != nil {
+		defer closing()
 	}
 	var results []result
-	for _, s := range list {
-		r := result{name: s.name, err: failure}
-		if r.err == nil {
-			r.err = st.missing(s.needs)
-		}
-		if r.err == nil {
-			r = st.runOne(ctx, s, srv)
-		}
+	add := func(r result) {
 		fmt.Fprintf(st.out, "%s  %-34s %6.2fs  %s\n", r.verdict(), r.name, r.took.Seconds(), r.detail())
 		results = append(results, r)
 	}
-	if srv != nil {
-		r := result{name: g.name + "/shutdown"}
-		r.took, r.err = srv.stop()
-		fmt.Fprintf(st.out, "%s  %-34s %6.2fs  %s\n", r.verdict(), r.name, r.took.Seconds(), r.detail())
-		results = append(results, r)
-		if slices.ContainsFunc(results, func(r result) bool { return r.verdict() == "FAIL" }) {
-			fmt.Fprintf(st.out, "--- end of the log of %s\n%s---\n", g.name, srv.logTail(30))
+	start := result{name: g.name + "/start"}
+	begun := time.Now()
+	srv, err := st.start(ctx, g.name, config)
+	start.took, start.err = time.Since(begun), err
+	add(start)
+	for _, s := range list {
+		r := result{name: s.name, err: st.missing(s.needs)}
+		switch {
+		case r.err != nil:
+		case start.err != nil:
+			r.err = errNoServer
+		default:
+			r = st.runOne(ctx, s, srv)
 		}
+		add(r)
+	}
+	if srv == nil {
+		return results
+	}
+	stop := result{name: g.name + "/shutdown"}
+	stop.took, stop.err = srv.stop()
+	add(stop)
+	if slices.ContainsFunc(results, func(r result) bool { return r.verdict() == "FAIL" }) {
+		fmt.Fprintf(st.out, "--- end of the log of %s\n%s---\n", g.name, srv.logTail(30))
 	}
 	return results
 }

@@ -4,10 +4,12 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"strings"
@@ -139,7 +141,6 @@ func (c *Client) request(ctx context.Context, url string, body *Body, headers ma
 		return nil, c.Fail(engines.ClassRefused, "request", err)
 	}
 	req.ContentLength = int64(len(body.Buf))
-	// A kept connection that the server closed meanwhile makes the transport send the body once more.
 	req.GetBody = func() (io.ReadCloser, error) { return body.open(), nil }
 	for k, v := range headers {
 		if forwardable(k, v) {
@@ -177,8 +178,7 @@ func (c *Client) do(ctx context.Context, req *http.Request) (*http.Response, err
 	if c.auth != "" {
 		req.Header.Set("Authorization", c.auth)
 	}
-	// RoundTrip rather than a Client: no redirects, no cookies, and errors without the URL in them.
-	resp, err := c.trans.RoundTrip(req)
+	resp, err := c.roundTrip(req)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, c.canceled(ctx)
@@ -194,6 +194,30 @@ func (c *Client) do(ctx context.Context, req *http.Request) (*http.Response, err
 		return nil, c.canceled(ctx)
 	}
 	return nil, c.status(resp, b)
+}
+
+// roundTrip sends req on a kept connection or a new one. A kept one may have been closed by the server
+// at that very moment, which says nothing of the server: then the request goes out once more on a new
+// one. It uses the transport rather than a Client: no redirects, no cookies, no URLs in errors.
+func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
+	kept := false
+	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { kept = i.Reused }}
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	resp, err := c.trans.RoundTrip(req)
+	var wait net.Error
+	if err == nil || !kept || req.Context().Err() != nil || errors.As(err, &wait) && wait.Timeout() {
+		return resp, err
+	}
+	c.trans.CloseIdleConnections()
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		body, berr := req.GetBody()
+		if berr != nil {
+			return nil, berr
+		}
+		again.Body = body
+	}
+	return c.trans.RoundTrip(again)
 }
 
 // canceled is not an *engines.Error: the caller's own context ended, so there is nothing to retry.

@@ -58,6 +58,7 @@ type Assembler struct {
 	phase  event.Phase
 	begun  bool // its start was emitted
 	fix    repair
+	space  space
 	stops  stops
 	ended  bool
 	match  string
@@ -170,6 +171,9 @@ func (a *Assembler) Record(r record.Record, b []byte) error {
 	case a.call.open:
 		return a.inCall(r, b)
 	}
+	if r.Kind != record.Marker && r.Kind != record.CallBegin {
+		a.space = space{}
+	}
 	switch r.Kind {
 	case record.Text:
 		if r.Flags&record.Malformed != 0 {
@@ -184,6 +188,7 @@ func (a *Assembler) Record(r record.Record, b []byte) error {
 		if r.Flags&record.Junk != 0 {
 			a.stats.Junk += len(b)
 		}
+		a.space.marker(b)
 		return nil
 	case record.CallBegin:
 		a.beginCall(r.Flags&record.Weak != 0)
@@ -205,9 +210,10 @@ func (a *Assembler) Accept(recs []record.Record, in []byte) bool {
 		}
 		last := recs[len(recs)-1]
 		a.tmp = unescapeWhole(a.tmp[:0], in[last.Ptr:last.Ptr+last.Len], last.Flags)
+		unknown := a.stats.Unknown
 		_, ok := a.verdict(a.tmp, recs[i].Flags&record.Weak != 0)
-		if !ok {
-			a.stats.Unknown++
+		if ok {
+			a.stats.Unknown = unknown // it counts with its record
 		}
 		return ok
 	}

@@ -53,6 +53,10 @@ func TestBlocks(t *testing.T) {
 		{"cut in arguments, the engine says stop", free(), cat(begin("<c>"), name("f"), args(0, `{"a": "x`), cut()), event.ReasonStop, "call_0 f({\"a\": \"x) truncated\nstop"},
 		{"one whole, one cut", free(), cat(jsonCall("f", "{}"), begin("<c>"), name("g"), args(0, `{`), cut()), event.ReasonStop, "call_0 f({})\ncall_1 g({) truncated\nstop"},
 		{"cut after the name", free(), cat(txt("a "), begin("<c>"), name("f"), mark(" "), cut()), event.ReasonLength, "text \"a <c>f \"\nlength"},
+		{"white space before a call given back", free(), cat(txt("a"), mark("\n"), mark("\n"), begin("<c>"), args(0, "{}"), end()), event.ReasonStop, "text \"a\\n\\n<c>{}</c>\"\nstop"},
+		{"white space between calls, given back", free(), cat(jsonCall("f", "{}"), mark("</w>\n"), begin("<c>"), args(0, "{}"), end()), event.ReasonStop, "call_0 f({})\ntext \"\\n<c>{}</c>\"\ntool_calls"},
+		{"white space after reasoning is not given back", free(), cat(think("r"), mark("</t>\n\n"), begin("<c>"), args(0, "{}"), end()), event.ReasonStop, "reasoning \"r\"\ntext \"<c>{}</c>\"\nstop"},
+		{"white space before a call", raw, cat(txt("a"), mark("\n"), jsonCall("f", "{}")), event.ReasonStop, "text \"a\"\ncall_0 f({})\ntool_calls"},
 		{"cut in the header, no end", free(), cat(txt("a "), begin("<c>")), event.ReasonLength, "text \"a <c>\"\nlength"},
 		{"the plugin is gone", free(), cat(begin("<c>"), name("f"), args(0, `{"a": `), txt("1}</c>")), event.ReasonStop, "call_0 f({\"a\": ) truncated\ntext \"1}</c>\"\nstop"},
 		{"the plugin is gone before arguments", free(), cat(begin("<c>"), name("f"), txt("1}</c>")), event.ReasonStop, "text \"<c>f1}</c>\"\nstop"},
@@ -163,7 +167,11 @@ func TestJSONArguments(t *testing.T) {
 func TestRawBytesOfACall(t *testing.T) {
 	o := free()
 	o.KeepRaw = true
-	got := invariant(t, o, cat(begin("<c>"), name("f"), mark("|"), args(0, `{"a": "`+"\xff"), cut()), event.ReasonLength)
+	got := invariant(t, o, cat(txt("a"), mark("\n"), begin("<c>"), args(0, `{"a": `), name("f"), mark("|"), end()), event.ReasonLength)
+	if b := got.res.Blocks[1]; string(b.Raw) != `<c>{"a": f|</c>` {
+		t.Errorf("raw %q", b.Raw)
+	}
+	got = invariant(t, o, cat(begin("<c>"), name("f"), mark("|"), args(0, `{"a": "`+"\xff"), cut()), event.ReasonLength)
 	if b := got.res.Blocks[0]; string(b.Raw) != "<c>f|{\"a\": \"\ufffd" || b.Complete {
 		t.Errorf("raw %q, complete %v", b.Raw, b.Complete)
 	}

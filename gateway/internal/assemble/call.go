@@ -42,6 +42,7 @@ type call struct {
 	info     event.Call
 	id       []byte          // native
 	raw      []byte          // what the model wrote; after the start only with KeepRaw
+	space    int             // bytes of raw that stand before the opener
 	early    []record.Record // content that came before the name, in raw
 	kept     []byte          // arguments, for a dispatch
 	tooLong  bool            // for a dispatch
@@ -49,11 +50,41 @@ type call struct {
 	custom   customState
 }
 
+// space is the white space before the opener of a call, which the parser counts to the opener. It comes
+// back with a call that is given back as text; what follows the closer of a reasoning block is the
+// closer's own and does not.
+type space struct {
+	owned bool // a call came before
+	n     uint8
+	bytes [abi.MaxSpace]byte
+}
+
+// marker adds a marker: the white space at the end of all that follow each other counts.
+func (s *space) marker(b []byte) {
+	for _, c := range b {
+		switch {
+		case !isSpace(c):
+			s.n = 0
+		case s.n < abi.MaxSpace:
+			s.bytes[s.n] = c
+			s.n++
+		default:
+			copy(s.bytes[:], s.bytes[1:])
+			s.bytes[s.n-1] = c
+		}
+	}
+}
+
 func (a *Assembler) beginCall(weak bool) {
 	c := &a.call
 	*c = call{open: true, weak: weak, id: c.id[:0], raw: c.raw[:0], early: c.early[:0], kept: c.kept[:0], json: c.json, custom: c.custom}
 	c.json.reset()
 	c.custom.reset()
+	if a.space.owned || a.block == event.TextStart {
+		c.raw = append(c.raw, a.space.bytes[:a.space.n]...)
+		c.space = len(c.raw)
+	}
+	a.space = space{}
 	a.params.reset()
 	a.value.mode = idle
 	a.value.fix.drop()
@@ -200,9 +231,6 @@ func (a *Assembler) name(r record.Record, b []byte) error {
 func (a *Assembler) setName(name []byte) bool {
 	c := &a.call
 	t, ok := a.verdict(name, c.weak)
-	if t == nil {
-		a.stats.Unknown++
-	}
 	if !ok {
 		return false
 	}
@@ -235,7 +263,7 @@ func (a *Assembler) start(kind event.ToolKind) error {
 	c.started = true
 	c.info.Index, c.info.Kind, c.info.ID = a.stats.Calls, kind, a.newID(c.id)
 	a.stats.Calls++
-	if !a.opt.KeepRaw {
+	if c.raw = c.raw[c.space:]; !a.opt.KeepRaw {
 		c.raw = c.raw[:0]
 	}
 	return a.emit(event.Event{Kind: event.ToolStart, Call: c.info})
@@ -322,6 +350,7 @@ func (a *Assembler) endCall(complete bool, cause event.Cause) error {
 	if c.returned {
 		return nil
 	}
+	a.space = space{owned: true}
 	if !c.named || !complete && !c.started {
 		return a.giveBack()
 	}

@@ -80,13 +80,16 @@ func (s *toolset) add(name string, t *tool) {
 
 // verdict says whether name may be called, and which declared tool it is, if any.
 func (a *Assembler) verdict(name []byte, weak bool) (*tool, bool) {
-	if a.opt.Choice.Mode == conv.ChoiceNone || len(name) == 0 {
+	t := a.tools.byName[string(name)]
+	if t == nil {
+		a.stats.Unknown++
+	}
+	switch {
+	case a.opt.Choice.Mode == conv.ChoiceNone || len(name) == 0:
 		return nil, false
-	}
-	if t := a.tools.byName[string(name)]; t != nil {
+	case t != nil:
 		return t, true
-	}
-	if !utf8.Valid(name) {
+	case !utf8.Valid(name):
 		return nil, false
 	}
 	return nil, a.opt.AnyName || a.opt.EmitUnknown && !weak && len(a.opt.Tools) > 0

@@ -1,4 +1,5 @@
-// Command builtin is the one guest that holds all built-in parsers and template policies.
+// Command builtin is the guest that holds every built-in plugin, chosen by the open config. Build it with
+// scripts/buildplugins; package plugins/builtin embeds the result.
 package main
 
 import (
@@ -8,14 +9,17 @@ import (
 	"github.com/weirgate/weir/plugins/template/chatml"
 )
 
-// builtin is the parsers and the policies as one program; its config says which it is.
-type builtin struct {
-	parser.Program
+// plugin is what the module exports: the parsers, and the template policies.
+type plugin struct {
+	*parser.Program
 	policy chatml.Policy
 }
 
-// Open configures a parser, or a policy if the config has a policy.
-func (b *builtin) Open(config []byte) error {
+// Manifest names both.
+func (p *plugin) Manifest() string { return parser.Manifest(chatml.Names()...) }
+
+// Open configures the policies if the config has the member policy, else the parsers.
+func (p *plugin) Open(config []byte) error {
 	policy := false
 	r := jsonscan.NewReader(config)
 	err := r.Object(func(key []byte) error {
@@ -24,17 +28,15 @@ func (b *builtin) Open(config []byte) error {
 		return err
 	})
 	if err == nil && policy {
-		return b.policy.Open(config)
+		return p.policy.Open(config)
 	}
-	return b.Program.Open(config)
+	return p.Program.Open(config)
 }
 
 // Plan is the policy's.
-func (b *builtin) Plan(dst, outline []byte) ([]byte, error) { return b.policy.Plan(dst, outline) }
+func (p *plugin) Plan(dst, outline []byte) ([]byte, error) { return p.policy.Plan(dst, outline) }
 
-// Manifest names the parsers and the policies.
-func (b *builtin) Manifest() string { return parser.Manifest(chatml.Names()...) }
-
-func init() { guest.Export(&builtin{}) }
+// In c-shared mode main does not run, so init is where a guest says what it is.
+func init() { guest.Export(&plugin{Program: parser.New()}) }
 
 func main() {}

@@ -65,6 +65,9 @@ type Grammar interface {
 	// Begin emits the records of a header for which Header said Yes or Early: call_begin up to name,
 	// or up to the value of the arguments.
 	Begin(s *State, h Header, in *Input)
+	// Middle is Body for the most frequent input, the middle of an argument: it reports whether all of b
+	// was dealt with. It may emit a part of b and leave the rest to Body. The call was not refused.
+	Middle(s *State, b []byte, out *guest.Out) bool
 	// Body reads on after Begin: the rest of the call, and whatever may follow it in its wrapper. At
 	// the end of the stream it emits all of the input, and closes what is open as truncated.
 	Body(s *State, in *Input) Next

@@ -56,6 +56,16 @@ func (s *Set) Find(b []byte, from int, final bool) (at, id int) {
 	return len(b), None
 }
 
+// Misses reports that no byte of b begins a marker.
+func (s *Set) Misses(b []byte) bool {
+	for _, c := range b {
+		if s.first[c] {
+			return false
+		}
+	}
+	return true
+}
+
 // skip is the offset of the next byte at or after from that can begin a marker.
 func (s *Set) skip(b []byte, from int) int {
 	if s.only >= 0 && len(b)-from >= 64 {
@@ -71,12 +81,18 @@ func (s *Set) skip(b []byte, from int) int {
 	return from
 }
 
-// At says which marker b begins with.
+// At says which marker b begins with. Nothing at all is Partial, unless it is final.
 func (s *Set) At(b []byte, final bool) int {
+	if len(b) == 0 {
+		if final {
+			return None
+		}
+		return Partial
+	}
 	best, size, partial := None, 0, false
 	for id, t := range s.texts {
 		switch {
-		case t == "":
+		case t == "" || t[0] != b[0] || len(b) > 1 && len(t) > 1 && t[1] != b[1]:
 		case len(b) >= len(t):
 			if len(t) > size && string(b[:len(t)]) == t {
 				best, size = id, len(t)

@@ -48,6 +48,8 @@ func hermes() Family {
 		c("arguments-twice", tools, wrap(`{"name":"ping","arguments":{"a":1},"arguments":{"b":2}}`), `call "ping"`, args(`{"a":1}`), `junk "{\"b\":2}"`, "end"),
 		c("braces-and-tags-in-strings", tools, wrap(`{"name":"write","arguments":{"t":"}{ </tool_call> \"<tool_call>\" \\"}}`)+"x",
 			`call "write"`, args(`{"t":"}{ </tool_call> \"<tool_call>\" \\"}`), "end", text("x")),
+		c("sample-in-string", tools, wrap(`{"name":"write","arguments":{"t":"<tool_call>\n{\"name\": \"ping\"}\n</tool_call>"}}`),
+			`call "write"`, args(`{"t":"<tool_call>\n{\"name\": \"ping\"}\n</tool_call>"}`), "end"),
 		c("unicode", tools, wrap(`{"name":"write","arguments":{"t":"計画 🙂 \ud83d\ude42 é"}}`), `call "write"`, args(`{"t":"計画 🙂 \ud83d\ude42 é"}`), "end"),
 		c("literals", tools, wrap(`{"name":"write","arguments":{"a":12345678901234567890,"b":1.10,"c":1e5,"a":2}}`),
 			`call "write"`, args(`{"a":12345678901234567890,"b":1.10,"c":1e5,"a":2}`), "end"),

@@ -41,6 +41,7 @@ func coder() Family {
 		c("text-after", tools, wrap(newsXML)+"\n\nDone.", newsCall, text("\n\nDone.")),
 		c("text-between", tools, wrap(newsXML)+" and\n"+wrap(stockXML), newsCall, text(" and"), stockCall),
 		c("no-parameters", tools, wrap("<function=ping>\n</function>"), call("ping")),
+		c("empty-then-call", tools, wrap("<function=ping>\n</function>")+"\n"+wrap(newsXML), call("ping"), newsCall),
 		c("bare", tools, "Look.\n\n"+newsXML+"\n</tool_call>\nx", text("Look."), "call~"+strings.TrimPrefix(newsCall, "call"), text("\nx")),
 		c("bare-no-parameters", tools, "<function=ping></function>", "call~"+strings.TrimPrefix(call("ping"), "call")),
 		c("bare-twice", tools, newsXML+"\n"+newsXML, "call~"+strings.TrimPrefix(newsCall, "call"), "call~"+strings.TrimPrefix(newsCall, "call")),

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/plugins/internal/grammar"
@@ -27,6 +28,22 @@ const (
 	inOther              // in the value of another member
 	between              // after a call, in its wrapper
 )
+
+// Middle implements grammar.Grammar.
+func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
+	s := grammar.View[state](st)
+	if s.phase != inArgs || !s.json.InString() {
+		return false
+	}
+	n, status := s.json.Feed(b)
+	if n > 0 {
+		out.Emit(record.Args, 0, record.ArgsJSON, n)
+	}
+	if status == jsonscan.Done {
+		s.phase = atComma
+	}
+	return status == jsonscan.More
+}
 
 // Body implements grammar.Grammar.
 func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {

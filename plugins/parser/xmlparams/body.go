@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/plugins/internal/grammar"
 	"github.com/weirgate/weir/plugins/internal/match"
@@ -20,6 +21,24 @@ const (
 	inValue              // in it
 	between              // after a call
 )
+
+// Middle implements grammar.Grammar.
+func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
+	s := grammar.View[state](st)
+	if s.phase != inValue || s.armed {
+		return false
+	}
+	for _, c := range b {
+		if c == '<' {
+			return false
+		}
+	}
+	if n := len(b) - s.newline(b); n > 0 {
+		out.Emit(record.Value, 0, record.ValueSchema, n)
+		s.first = false
+	}
+	return true
+}
 
 // Body implements grammar.Grammar.
 func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
