@@ -92,11 +92,20 @@ func (g *Gateway) Begin(ctx context.Context, c *httpapi.Call) (*httpapi.Job, err
 	labels := telemetry.Labels{Surface: c.Surface}
 	job, err := g.begin(ctx, c, &labels)
 	if err != nil {
-		g.metrics.Request(labels, telemetry.OutcomeOf(err))
-		g.log.LogAttrs(ctx, slog.LevelInfo, "request refused", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeySurface, c.Surface),
-			slog.String(telemetry.KeyTenant, labels.Tenant), slog.String(telemetry.KeyModel, labels.Model), slog.String(telemetry.KeyError, err.Error()))
+		g.refused(ctx, labels, c.RequestID, err)
 	}
 	return job, err
+}
+
+// Refused counts a request that never reached Begin.
+func (g *Gateway) Refused(surface, requestID string, err error) {
+	g.refused(context.Background(), telemetry.Labels{Surface: surface}, requestID, err)
+}
+
+func (g *Gateway) refused(ctx context.Context, l telemetry.Labels, requestID string, err error) {
+	g.metrics.Request(l, telemetry.OutcomeOf(err))
+	g.log.LogAttrs(ctx, slog.LevelInfo, "request refused", slog.String(telemetry.KeyRequestID, requestID), slog.String(telemetry.KeySurface, l.Surface),
+		slog.String(telemetry.KeyTenant, l.Tenant), slog.String(telemetry.KeyModel, l.Model), slog.String(telemetry.KeyError, err.Error()))
 }
 
 func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.Labels) (job *httpapi.Job, err error) {
@@ -252,7 +261,8 @@ func plainID(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if c := s[i]; !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z') {
+		c := s[i]
+		if digit, letter := c >= '0' && c <= '9', c|0x20 >= 'a' && c|0x20 <= 'z'; !digit && !letter {
 			return false
 		}
 	}

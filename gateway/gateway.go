@@ -51,10 +51,10 @@ type Gateway struct {
 	current atomic.Pointer[snapshot]
 
 	draining atomic.Bool     // no new turns
-	base     context.Context // ends sockets
+	base     context.Context //nolint:containedctx // because sockets, which it ends, outlive the call that opens them
 	stop     context.CancelFunc
-	turns    context.Context // ends running turns when the grace is over
-	endTurns context.CancelFunc
+	turns    context.Context //nolint:containedctx // because turns, which it ends when the grace is over, are begun by other calls
+	endTurns context.CancelCauseFunc
 }
 
 // New loads the configuration and the plugins and is ready to serve when it returns. Its errors are for
@@ -79,7 +79,7 @@ func New(ctx context.Context, opt Options) (*Gateway, error) {
 		return nil, err
 	}
 	g.base, g.stop = context.WithCancel(context.WithoutCancel(ctx))
-	g.turns, g.endTurns = context.WithCancel(context.WithoutCancel(ctx))
+	g.turns, g.endTurns = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := g.apply(c); err != nil {
 		g.Close()
 		return nil, err
@@ -170,7 +170,7 @@ func (g *Gateway) reloaded(err error) {
 func (g *Gateway) Close() {
 	if g.stop != nil {
 		g.stop()
-		g.endTurns()
+		g.endTurns(errShutdown())
 	}
 	g.registry.Close()
 	g.pool.close()

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirgate/weir/gateway/internal/telemetry"
+	"github.com/weirgate/weir/gateway/internal/fault"
 )
 
 // readHeaderTimeout bounds how long a connection may take to say what it wants.
@@ -28,17 +28,16 @@ func (g *Gateway) Run(ctx context.Context, ready func(addr, admin string)) error
 	if g.opt.Admin != "" {
 		admin = g.opt.Admin
 	}
-	ln, err := net.Listen("tcp", listen)
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	servers := []*server{g.newServer(ln, g.Handler())}
 	adminAddr := ""
 	if admin != "" && admin != "off" {
-		aln, err := net.Listen("tcp", admin)
+		aln, err := new(net.ListenConfig).Listen(ctx, "tcp", admin)
 		if err != nil {
-			ln.Close()
-			return fmt.Errorf("listen for admin: %w", err)
+			return fmt.Errorf("listen for admin: %w", errors.Join(err, ln.Close()))
 		}
 		adminAddr = aln.Addr().String()
 		servers = append(servers, g.newServer(aln, g.Admin()))
@@ -58,6 +57,7 @@ type server struct {
 func (g *Gateway) newServer(ln net.Listener, h http.Handler) *server {
 	return &server{ln: ln, http: &http.Server{
 		Handler:           h,
+		BaseContext:       func(net.Listener) context.Context { return g.turns },
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       5 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -97,23 +97,34 @@ func (g *Gateway) serve(ctx context.Context, servers []*server, ready func()) er
 	return err
 }
 
-// shutdown closes the public server first, so that health says no while turns finish.
+// shutdown takes no new turns, waits for running ones as long as the grace lasts, then ends them.
 func (g *Gateway) shutdown(servers []*server) {
 	grace := g.current.Load().config.Server.ShutdownGrace
-	g.log.LogAttrs(context.Background(), slog.LevelInfo, "shutting down", slog.Duration(telemetry.KeyDuration, grace))
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
+	g.log.LogAttrs(context.Background(), slog.LevelInfo, "shutting down")
 	g.draining.Store(true)
-	for _, s := range servers {
-		if err := s.http.Shutdown(ctx); err != nil {
-			// The grace is over: what still runs is told by its own end of stream.
-			g.endTurns()
-			last, done := context.WithTimeout(context.Background(), time.Second)
-			if s.http.Shutdown(last) != nil {
-				s.http.Close()
-			}
-			done()
+	g.stop() // sockets close as soon as no turn runs on them
+	if g.wait(servers, grace) == nil {
+		return
+	}
+	g.endTurns(errShutdown())
+	if g.wait(servers, time.Second) != nil {
+		for _, s := range servers {
+			_ = s.http.Close() // whoever is left has had the grace and a second
 		}
 	}
-	g.stop()
 }
+
+// wait waits until no request and no socket is left.
+func (g *Gateway) wait(servers []*server, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	for _, s := range servers {
+		if err := s.http.Shutdown(ctx); err != nil {
+			return err
+		}
+	}
+	return g.handler.Wait(ctx)
+}
+
+// errShutdown is what turns get that outlast the grace.
+func errShutdown() error { return fault.New(fault.Unavailable, "the gateway is shutting down") }

@@ -116,7 +116,7 @@ func (a *answer) add(kind, text string) {
 }
 
 // of joins the texts of one kind of block.
-func (a *answer) of(kind string) string {
+func (a answer) of(kind string) string {
 	var out string
 	for _, b := range a.Blocks {
 		if b.Kind == kind {
@@ -127,7 +127,7 @@ func (a *answer) of(kind string) string {
 }
 
 // calls are the calls alone.
-func (a *answer) calls() []block {
+func (a answer) calls() []block {
 	var out []block
 	for _, b := range a.Blocks {
 		if b.Kind == "call" {
@@ -138,7 +138,7 @@ func (a *answer) calls() []block {
 }
 
 // kinds names the blocks in their order.
-func (a *answer) kinds() string {
+func (a answer) kinds() string {
 	var out []string
 	for _, b := range a.Blocks {
 		out = append(out, b.Kind)

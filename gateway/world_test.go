@@ -307,3 +307,47 @@ func (l *logs) String() string {
 	defer l.mu.Unlock()
 	return l.buf.String()
 }
+
+// untilEngine gives a request a context that ends as soon as the scripted engine has got it.
+func (w *world) untilEngine(r *http.Request) *http.Request {
+	w.tb.Helper()
+	w.double.Requests()
+	ctx, cancel := context.WithCancel(r.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer cancel()
+		for end := time.Now().Add(patience); len(w.double.Requests()) == 0 && time.Now().Before(end); {
+			wait := time.NewTimer(5 * time.Millisecond)
+			<-wait.C
+		}
+	}()
+	w.tb.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return r.WithContext(ctx)
+}
+
+// defaultWorld serves the embedded default, with folders of the test's own.
+func defaultWorld(tb testing.TB) *world {
+	tb.Helper()
+	dir := tb.TempDir()
+	gw, err := gateway.New(tb.Context(), gateway.Options{LookupEnv: func(name string) (string, bool) {
+		if name == "XDG_DATA_HOME" || name == "XDG_CACHE_HOME" || name == "HOME" {
+			return dir, true
+		}
+		return "", false
+	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	srv := httptest.NewServer(gw.Handler())
+	w := &world{tb: tb, gw: gw, url: srv.URL, http: &http.Client{Transport: &http.Transport{}}}
+	tb.Cleanup(func() {
+		w.http.CloseIdleConnections()
+		gw.Close()
+		srv.Close()
+	})
+	return w
+}

@@ -20,8 +20,10 @@ func TestAppendJSON(t *testing.T) {
 		{event.Event{Kind: event.ReasoningEnd, Seal: "s"}, `{"type":"reasoning_end","seal":"s"}`},
 		{event.Event{Kind: event.TextStart, Phase: event.PhaseCommentary}, `{"type":"text_start","phase":"commentary"}`},
 		{event.Event{Kind: event.TextStart}, `{"type":"text_start"}`},
-		{event.Event{Kind: event.TextDelta, Text: []byte("é"), Tokens: []event.Token{{ID: 7, Bytes: []byte("é"), Logprob: -0.5, Top: []event.Token{{ID: 8, Logprob: float32(math.Inf(-1))}}}}},
-			`{"type":"text_delta","text":"é","tokens":[{"id":7,"bytes":"é","logprob":-0.5,"top":[{"id":8,"bytes":"","logprob":-9999}]}]}`},
+		{
+			event.Event{Kind: event.TextDelta, Text: []byte("é"), Tokens: []event.Token{{ID: 7, Bytes: []byte("é"), Logprob: -0.5, Top: []event.Token{{ID: 8, Logprob: float32(math.Inf(-1))}}}}},
+			`{"type":"text_delta","text":"é","tokens":[{"id":7,"bytes":"é","logprob":-0.5,"top":[{"id":8,"bytes":"","logprob":-9999}]}]}`,
+		},
 		{event.Event{Kind: event.TextEnd}, `{"type":"text_end"}`},
 		{event.Event{Kind: event.ToolStart, Call: call}, `{"type":"tool_start","index":1,"id":"call_1","name":"get","namespace":"ns","kind":"custom"}`},
 		{event.Event{Kind: event.ToolArgs, Text: []byte(`{"a": `)}, `{"type":"tool_args","text":"{\"a\": "}`},

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -120,9 +121,7 @@ func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case chat || strings.HasSuffix(r.URL.Path, "/completions"):
 		s := d.next(Received{Path: r.URL.Path, Header: r.Header.Clone(), Body: raw})
 		if s.Status != 0 && s.Status != http.StatusOK || s.Type != "" && s.Body != "" {
-			for k, v := range s.Header {
-				w.Header()[k] = v
-			}
+			maps.Copy(w.Header(), s.Header)
 			answer(w, s.Status, s.Type, s.Body)
 			return
 		}

@@ -27,6 +27,7 @@ func text() []Chunk {
 
 // http injects faults. The tests share a server, so they run one after another.
 func (s *suite) http(t *testing.T) {
+	t.Helper()
 	t.Run("forms of one stream", s.forms)
 	t.Run("broken streams", s.broken)
 	t.Run("refused requests", s.refused)
@@ -104,11 +105,11 @@ func (s *suite) broken(t *testing.T) {
 			if got := classOf(err); got != c.class {
 				t.Fatalf("got %v, want class %s", err, c.class)
 			}
-			want := ""
+			var before strings.Builder
 			for _, p := range c.script.Chunks[:c.script.At] {
-				want += p.Text
+				before.WriteString(p.Text)
 			}
-			if c.text && out.Text != want || !strings.HasPrefix(want, out.Text) {
+			if want := before.String(); c.text && out.Text != want || !strings.HasPrefix(want, out.Text) {
 				t.Errorf("before the fault: %q, want %q", out.Text, want)
 			}
 		})
@@ -153,6 +154,7 @@ func (s *suite) refused(t *testing.T) {
 
 // stall ends a stream that has stopped, and waits until the server has seen it.
 func (s *suite) stall(t *testing.T, closing bool) {
+	t.Helper()
 	s.double.Play(Script{Chunks: text(), Fault: FaultStall, At: 2})
 	for len(s.double.gone) > 0 {
 		<-s.double.gone
@@ -224,7 +226,7 @@ func (s *suite) ready(t *testing.T) {
 		t.Skip("the stream is no Peeker")
 	}
 	left := len(script.Chunks)
-	got := ""
+	var b strings.Builder
 	for {
 		if !p.Ready() && left > 0 {
 			gate <- struct{}{}
@@ -234,12 +236,12 @@ func (s *suite) ready(t *testing.T) {
 		if err != nil {
 			break
 		}
-		got += string(d.Bytes)
+		b.Write(d.Bytes)
 		for _, f := range d.Fragments {
-			got += f.Text
+			b.WriteString(f.Text)
 		}
 	}
-	if got != pieces {
+	if got := b.String(); got != pieces {
 		t.Errorf("got %q, want %q", got, pieces)
 	}
 	if err := st.Close(); err != nil {

@@ -130,6 +130,7 @@ func (o *Output) add(tb testing.TB, d *engines.Delta) {
 
 // Run holds an engine to the contract of package engines.
 func Run(t *testing.T, f Factory) {
+	t.Helper()
 	if f.Request == nil {
 		f.Request = Request
 	}
@@ -282,8 +283,8 @@ func (s *suite) optional(t *testing.T) {
 		return
 	}
 	n, err := c.CountTokens(t.Context(), s.f.Request())
-	var refused *engines.Error
-	if err != nil && !(errors.As(err, &refused) && refused.Class == engines.ClassRefused) || err == nil && n <= 0 {
+	refused, ok := errors.AsType[*engines.Error](err)
+	if err != nil && (!ok || refused.Class != engines.ClassRefused) || err == nil && n <= 0 {
 		t.Errorf("count: %d, %v", n, err)
 	}
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"math"
 
 	"github.com/weirgate/weir/abi/jsonscan"
@@ -66,7 +67,7 @@ func (d *decoder) chunk(data []byte, a *accum) error {
 	}
 	if err != nil {
 		a.cut(d.from, marks)
-		if e, ok := err.(*engines.Error); ok {
+		if e, ok := errors.AsType[*engines.Error](err); ok {
 			return e
 		}
 		return d.e.client.Fail(engines.ClassProtocol, "chunk", err)

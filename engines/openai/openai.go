@@ -7,6 +7,7 @@ package openai
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/weirgate/weir/engines"
@@ -114,8 +115,10 @@ func New(cfg Config) (*Engine, error) {
 	if !cfg.Extras || cfg.Structured {
 		cfg.Special = nil
 	}
-	client, err := upstream.New(upstream.Options{Name: cfg.Name, BaseURL: cfg.BaseURL, APIKey: cfg.APIKey,
-		DialTimeout: cfg.DialTimeout, HeaderTimeout: cfg.HeaderTimeout, MaxConns: cfg.MaxConns})
+	client, err := upstream.New(upstream.Options{
+		Name: cfg.Name, BaseURL: cfg.BaseURL, APIKey: cfg.APIKey,
+		DialTimeout: cfg.DialTimeout, HeaderTimeout: cfg.HeaderTimeout, MaxConns: cfg.MaxConns,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -175,9 +178,7 @@ func headers(req *engines.Request) map[string]string {
 	}
 	h := make(map[string]string, len(req.Headers)+1)
 	h["X-Request-Id"] = req.ID
-	for k, v := range req.Headers {
-		h[k] = v
-	}
+	maps.Copy(h, req.Headers)
 	return h
 }
 

@@ -27,6 +27,7 @@ func TestContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Run(t, enginetest.Factory{HTTP: true, Open: func(tb testing.TB, base string) engines.Engine {
+				tb.Helper()
 				cfg.BaseURL = base
 				return open(tb, cfg)
 			}})

@@ -95,8 +95,12 @@ func (e *Engine) appendSampling(dst []byte, s *conv.Sampling) []byte {
 		name  string
 		value *float64
 	}{
-		{"temperature", s.Temperature}, {"top_p", s.TopP}, {"frequency_penalty", s.FrequencyPenalty}, {"presence_penalty", s.PresencePenalty},
-		{"min_p", s.MinP}, {"repetition_penalty", s.RepetitionPenalty},
+		{"temperature", s.Temperature},
+		{"top_p", s.TopP},
+		{"frequency_penalty", s.FrequencyPenalty},
+		{"presence_penalty", s.PresencePenalty},
+		{"min_p", s.MinP},
+		{"repetition_penalty", s.RepetitionPenalty},
 	} {
 		if p.value != nil && e.Takes(p.name) && !math.IsNaN(*p.value) && !math.IsInf(*p.value, 0) {
 			dst = appendName(dst, p.name)

@@ -36,10 +36,8 @@ func sent(t *testing.T, cfg openai.Config, req *engines.Request) (path, body str
 
 func text(s string) []conv.Part { return []conv.Part{{Kind: conv.Text, Text: s}} }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestCompletionBodies(t *testing.T) {
-	sampling := &conv.Request{Sampling: conv.Sampling{Temperature: ptr(0.5), TopP: ptr(1e-7), TopK: ptr(20), MinP: ptr(0.1), Seed: ptr(int64(-3)), IgnoreEOS: true, RepetitionPenalty: ptr(1.1), FrequencyPenalty: ptr(0.0)}}
+	sampling := &conv.Request{Sampling: conv.Sampling{Temperature: new(0.5), TopP: new(1e-7), TopK: new(20), MinP: new(0.1), Seed: new(int64(-3)), IgnoreEOS: true, RepetitionPenalty: new(1.1), FrequencyPenalty: new(0.0)}}
 	for name, c := range map[string]struct {
 		cfg  openai.Config
 		req  engines.Request

@@ -102,7 +102,7 @@ func (s *Stream) Close() error {
 func (s *Stream) read() {
 	ev, err := s.ev.Next()
 	if err == nil {
-		if bytes.Equal(bytes.TrimSpace(ev.Data), doneWord) {
+		if string(bytes.TrimSpace(ev.Data)) == doneWord {
 			s.end()
 			return
 		}
@@ -122,7 +122,8 @@ func (s *Stream) read() {
 	s.err = err
 }
 
-var doneWord = []byte("[DONE]")
+// doneWord is the data of the event that ends a stream.
+const doneWord = "[DONE]"
 
 // end is the end of the server's stream. Its last word must have been a finish reason.
 func (s *Stream) end() {

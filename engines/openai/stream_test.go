@@ -28,8 +28,13 @@ func drain(t *testing.T, cfg openai.Config, script enginetest.Script) (enginetes
 
 func TestStructured(t *testing.T) {
 	script := enginetest.Script{Finish: "tool_calls", Chunks: []enginetest.Chunk{
-		{Reasoning: "let "}, {Reasoning: "me see"}, {Text: "ok "}, {Text: "then"},
-		{Call: &enginetest.Call{Index: 0, ID: "a", Name: "f", Args: ""}}, {Call: &enginetest.Call{Index: 0, Args: `{"x":`}}, {Call: &enginetest.Call{Index: 0, Args: `1}`}},
+		{Reasoning: "let "},
+		{Reasoning: "me see"},
+		{Text: "ok "},
+		{Text: "then"},
+		{Call: &enginetest.Call{Index: 0, ID: "a", Name: "f", Args: ""}},
+		{Call: &enginetest.Call{Index: 0, Args: `{"x":`}},
+		{Call: &enginetest.Call{Index: 0, Args: `1}`}},
 		{Call: &enginetest.Call{Index: 1, ID: "b", Name: "g", Args: `{"é":"😀"}`}},
 	}}
 	out, err := drain(t, openai.Config{Mode: openai.Chat, Structured: true}, script)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -304,9 +305,9 @@ func referenced(messages []conv.Message, name string) bool {
 
 // lastResult is the text of a message's last tool result.
 func lastResult(m *conv.Message) (string, bool) {
-	for i := len(m.Parts) - 1; i >= 0; i-- {
-		r := m.Parts[i].Result
-		if m.Parts[i].Kind != conv.Result || r == nil {
+	for _, part := range slices.Backward(m.Parts) {
+		r := part.Result
+		if part.Kind != conv.Result || r == nil {
 			continue
 		}
 		var b strings.Builder

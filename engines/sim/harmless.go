@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weirgate/weir/abi/conv"
@@ -54,14 +55,14 @@ func (s *scene) call(t *conv.ToolDef) conv.ToolCall {
 	switch {
 	case t.Kind == conv.Custom:
 		c.Arguments = "weir"
-	case isOneOf(t.Name, shells[:]) && shellParam(t) != "":
+	case slices.Contains(shells[:], t.Name) && shellParam(t) != "":
 		command := `"echo weir"`
 		if exemplar.Type(t.Schema, shellParam(t)) == jsonscan.Array {
 			command = `["echo","weir"]`
 		}
 		c.Arguments = string(exemplar.Object(t.Schema, exemplar.Member{Name: shellParam(t), JSON: command},
 			exemplar.Member{Name: "description", JSON: `"Print weir"`}))
-	case isOneOf(t.Name, readers[:]) && pathParam(t) != "":
+	case slices.Contains(readers[:], t.Name) && pathParam(t) != "":
 		p := path(s.user)
 		if p == "" {
 			p = s.anyPath()
@@ -74,15 +75,6 @@ func (s *scene) call(t *conv.ToolDef) conv.ToolCall {
 		c.Arguments = string(exemplar.Object(t.Schema))
 	}
 	return c
-}
-
-func isOneOf(name string, names []string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 func shellParam(t *conv.ToolDef) string {

@@ -13,7 +13,7 @@ import (
 // Stream is one generation, a token a delta.
 type Stream struct {
 	e      *Engine
-	ctx    context.Context // the caller's; it outlives Generate because the stream does
+	ctx    context.Context //nolint:containedctx // the caller's; it outlives Generate because the stream does
 	ticket *ticket
 	unhook func() bool
 	once   sync.Once // leaves the batch

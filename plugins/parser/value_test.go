@@ -51,20 +51,20 @@ func (t *turn) Record(r record.Record, b []byte) error {
 	return nil
 }
 
-func parse(t testing.TB, g host.Guest, start guest.Start, input string, size int) *turn {
-	t.Helper()
+func parse(tb testing.TB, g host.Guest, start guest.Start, input string, size int) *turn {
+	tb.Helper()
 	out := &turn{}
 	s, err := host.Open(g, out, start.Append(nil))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for ; input != ""; input = input[min(size, len(input)):] {
 		if err := s.Feed([]byte(input[:min(size, len(input))]), nil, false); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := s.Finish(1); err != nil || s.Fault() != nil {
-		t.Fatal(err, s.Fault())
+		tb.Fatal(err, s.Fault())
 	}
 	return out
 }

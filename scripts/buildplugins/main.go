@@ -43,7 +43,7 @@ type manifest struct {
 func main() {
 	check := flag.Bool("check", false, "compare with the module in the repository, write nothing")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./scripts/buildplugins [-check]\n")
+		fmt.Fprintln(os.Stderr, "usage: go run ./scripts/buildplugins [-check]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -136,7 +136,7 @@ func build() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "builtin.wasm")
 	cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", file, source)...)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWASM=", "GOFLAGS=", "GOEXPERIMENT=", "CGO_ENABLED=0")

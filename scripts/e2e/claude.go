@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/weirgate/weir/scripts/e2e/internal/harness"
 )
 
 func claudeScenarios(g *group) []scenario {
@@ -20,7 +22,7 @@ func claudeScenarios(g *group) []scenario {
 
 // claudeRun is what Claude Code told of a run.
 type claudeRun struct {
-	toolUses []messageBlock
+	toolUses []harness.MessageBlock
 	results  []string
 	said     []string
 	final    struct {
@@ -33,27 +35,26 @@ type claudeRun struct {
 }
 
 // claude runs Claude Code once, in a home of its own.
-func claude(ctx context.Context, st *stage, srv *server, home string, args ...string) (*claudeRun, error) {
+func claude(ctx context.Context, st *stage, srv *harness.Server, home string, args ...string) (*claudeRun, error) {
 	if _, err := os.Stat(st.node.claude); err != nil {
 		return nil, fmt.Errorf("%w: npm brought no Claude Code: %w", errSkip, err)
 	}
-	env := clean(home,
+	env := harness.CleanEnv(home,
 		"PATH="+st.node.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "SHELL=/bin/sh",
-		"CLAUDE_CONFIG_DIR="+filepath.Join(home, "claude"), "ANTHROPIC_BASE_URL="+srv.url, "ANTHROPIC_API_KEY=any",
+		"CLAUDE_CONFIG_DIR="+filepath.Join(home, "claude"), "ANTHROPIC_BASE_URL="+srv.URL, "ANTHROPIC_API_KEY=any",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1",
-		"CLAUDE_CODE_MAX_CONTEXT_TOKENS=32768",
 	)
 	args = append(args, "--output-format", "stream-json", "--verbose")
-	out, err := execute(ctx, home, env, st.node.claude, args...)
-	run, parseErr := parseClaude(out.stdout)
+	out, err := harness.Execute(ctx, home, env, st.node.claude, args...)
+	run, parseErr := parseClaude(out.Stdout)
 	if parseErr != nil {
 		return nil, errors.Join(err, parseErr)
 	}
 	if !run.ended {
-		return nil, errors.Join(err, fmt.Errorf("Claude Code ended without a result: %.300s", out.reason()))
+		return nil, errors.Join(err, fmt.Errorf("ended without a result: %.300s", out.Reason()))
 	}
 	if run.final.Subtype != "success" || run.final.IsError {
-		return nil, errors.Join(err, fmt.Errorf("Claude Code ended with %s: %s", run.final.Subtype, run.final.Result))
+		return nil, errors.Join(err, fmt.Errorf("ended with %s: %s", run.final.Subtype, run.final.Result))
 	}
 	return run, err
 }
@@ -81,7 +82,7 @@ func parseClaude(text string) (*claudeRun, error) {
 			}
 		}
 		var blocks []struct {
-			messageBlock
+			harness.MessageBlock
 			Content json.RawMessage `json:"content"`
 		}
 		if json.Unmarshal(e.Message.Content, &blocks) != nil {
@@ -90,7 +91,7 @@ func parseClaude(text string) (*claudeRun, error) {
 		for _, b := range blocks {
 			switch b.Type {
 			case "tool_use":
-				run.toolUses = append(run.toolUses, b.messageBlock)
+				run.toolUses = append(run.toolUses, b.MessageBlock)
 			case "tool_result":
 				run.results = append(run.results, string(b.Content))
 			case "text":
@@ -102,13 +103,13 @@ func parseClaude(text string) (*claudeRun, error) {
 }
 
 // claudeTool is one turn with a tool, and a second one that goes on with the conversation.
-func claudeTool(ctx context.Context, st *stage, srv *server) (string, error) {
+func claudeTool(ctx context.Context, st *stage, srv *harness.Server) (string, error) {
 	home, err := st.folder("homes", "claude")
 	if err != nil {
 		return "", err
 	}
 	mark := fmt.Sprintf("weir-e2e-%d", time.Now().UnixNano())
-	run, err := claude(ctx, st, srv, home, "-p", `call Bash {"command":"echo `+mark+`","description":"Print a mark"}`, "--model", srv.model, "--allowedTools", "Bash")
+	run, err := claude(ctx, st, srv, home, "-p", `call Bash {"command":"echo `+mark+`","description":"Print a mark"}`, "--model", srv.Model, "--allowedTools", "Bash")
 	if err != nil {
 		return "", err
 	}
@@ -121,11 +122,11 @@ func claudeTool(ctx context.Context, st *stage, srv *server) (string, error) {
 	if !strings.Contains(run.final.Result, mark) {
 		return "", fmt.Errorf("the result does not mention %s: %q", mark, run.final.Result)
 	}
-	next, err := claude(ctx, st, srv, home, "-p", "say and now "+mark, "--continue", "--model", srv.model, "--allowedTools", "Bash")
+	next, err := claude(ctx, st, srv, home, "-p", "say and now "+mark, "--continue", "--model", srv.Model, "--allowedTools", "Bash")
 	if err != nil {
 		return "", fmt.Errorf("second turn: %w", err)
 	}
-	if err := expect("the second result", next.final.Result, "and now "+mark); err != nil {
+	if err := harness.Expect("the second result", next.final.Result, "and now "+mark); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%d + %d turns", run.final.Turns, next.final.Turns), nil
@@ -133,7 +134,7 @@ func claudeTool(ctx context.Context, st *stage, srv *server) (string, error) {
 
 // claudeDefault leaves the choice of the model to Claude Code, whose names the default configuration
 // serves by an alias.
-func claudeDefault(ctx context.Context, st *stage, srv *server) (string, error) {
+func claudeDefault(ctx context.Context, st *stage, srv *harness.Server) (string, error) {
 	home, err := st.folder("homes", "claude-default")
 	if err != nil {
 		return "", err
@@ -142,5 +143,5 @@ func claudeDefault(ctx context.Context, st *stage, srv *server) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return "", expect("result", run.final.Result, "served by alias")
+	return "", harness.Expect("result", run.final.Result, "served by alias")
 }

@@ -9,9 +9,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
+
+	"github.com/weirgate/weir/scripts/e2e/internal/harness"
 )
 
 // clients are the client programs and the exact versions of what they are written for.
@@ -116,7 +120,7 @@ func (st *stage) installNode(ctx context.Context) (*nodeKit, error) {
 			return err
 		}
 		// The packages of Node and of Claude Code put their binaries in place by a script.
-		_, err = execute(ctx, dir, installing("CI=true"), npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts=false", "--loglevel=error")
+		_, err = harness.Execute(ctx, dir, harness.InstallEnv("CI=true"), npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts=false", "--loglevel=error")
 		return err
 	})
 	if err != nil {
@@ -140,13 +144,13 @@ func (st *stage) installPython(ctx context.Context) (*pythonKit, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := execute(ctx, dir, installing(), python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"); err != nil {
+		if _, err := harness.Execute(ctx, dir, harness.InstallEnv(), python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"); err != nil {
 			return fmt.Errorf("the clients need Python 3.10 or later: %w", err)
 		}
-		if _, err := execute(ctx, dir, installing(), python, "-m", "venv", "venv"); err != nil {
+		if _, err := harness.Execute(ctx, dir, harness.InstallEnv(), python, "-m", "venv", "venv"); err != nil {
 			return err
 		}
-		_, err = execute(ctx, dir, installing(), filepath.Join("venv", "bin", "python"), "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:", "-r", "requirements.txt")
+		_, err = harness.Execute(ctx, dir, harness.InstallEnv(), filepath.Join("venv", "bin", "python"), "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:", "-r", "requirements.txt")
 		return err
 	})
 	if err != nil {
@@ -158,4 +162,14 @@ func (st *stage) installPython(ctx context.Context) (*pythonKit, error) {
 		err = errors.Join(err, fmt.Errorf("%w: %w", errSkip, statErr))
 	}
 	return k, err
+}
+
+// lookPath finds a command, or says that it is not there.
+func lookPath(names ...string) (string, error) {
+	for _, n := range names {
+		if path, err := exec.LookPath(n); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w: %s is not installed", errSkip, strings.Join(names, " or "))
 }

@@ -9,14 +9,22 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/weirgate/weir/scripts/e2e/internal/harness"
 )
 
 // simGroup has the models of the embedded default: a simulated engine in two formats.
 func simGroup() *group {
 	return &group{name: "sim", open: func(*stage) (string, func()) {
-		return "[server]\nadmin = \"ADMIN\"\nshutdown_grace = \"5s\"\n", nil
+		return "[server]\nshutdown_grace = \"5s\"\n", nil
 	}}
 }
+
+// object and list are JSON that a scenario writes.
+type (
+	object = map[string]any
+	list   = []any
+)
 
 // bothCalls makes the simulated model call the tool twice.
 const bothCalls = "call get_weather {\"city\":\"Paris\",\"days\":2}\ncall get_weather {\"city\":\"Łódź \\\"x\\\" \\u00e9\\n{}\"}"
@@ -27,8 +35,8 @@ var wantCalls = [2]string{`{"city":"Paris","days":2}`, `{"city":"Łódź \"x\" �
 const said = `naïve 堰 😀 "quoted" \back </tool> <think-not> {"a":1}`
 
 func rawScenarios(g *group) []scenario {
-	one := func(name string, run func(ctx context.Context, srv *server) error) scenario {
-		return scenario{name: "raw/" + name, group: g, run: func(ctx context.Context, _ *stage, srv *server) (string, error) { return "", run(ctx, srv) }}
+	one := func(name string, run func(ctx context.Context, srv *harness.Server) error) scenario {
+		return scenario{name: "raw/" + name, group: g, run: func(ctx context.Context, _ *stage, srv *harness.Server) (string, error) { return "", run(ctx, srv) }}
 	}
 	return []scenario{
 		{name: "raw/models", group: g, run: rawModels},
@@ -39,18 +47,20 @@ func rawScenarios(g *group) []scenario {
 		one("messages-interleaved", rawMessagesInterleaved),
 		one("messages-whole-is-stream", rawMessagesWhole),
 		{name: "raw/messages-count", group: g, run: rawCount},
+		one("dispatch", rawDispatch),
 		one("length", rawLength),
 		one("broken-stream", rawBroken),
 		one("refusals", rawRefusals),
 		one("gzip", rawGzip),
 		one("leaving", rawLeaving),
+		one("socket", rawSocket),
 	}
 }
 
 // eachModel runs f for every model that is served.
-func eachModel(ctx context.Context, srv *server, f func(model string) error) error {
-	var models modelList
-	if _, err := srv.getJSON(ctx, "/v1/models", &models); err != nil {
+func eachModel(ctx context.Context, srv *harness.Server, f func(model string) error) error {
+	var models harness.ModelList
+	if _, err := srv.GetJSON(ctx, "/v1/models", &models); err != nil {
 		return err
 	}
 	for _, m := range models.Data {
@@ -61,9 +71,9 @@ func eachModel(ctx context.Context, srv *server, f func(model string) error) err
 	return nil
 }
 
-func rawModels(ctx context.Context, _ *stage, srv *server) (string, error) {
-	var models modelList
-	if _, err := srv.getJSON(ctx, "/v1/models", &models); err != nil {
+func rawModels(ctx context.Context, _ *stage, srv *harness.Server) (string, error) {
+	var models harness.ModelList
+	if _, err := srv.GetJSON(ctx, "/v1/models", &models); err != nil {
 		return "", err
 	}
 	if models.Object != "list" || models.HasMore == nil || models.FirstID != models.Data[0].ID || models.LastID != models.Data[len(models.Data)-1].ID {
@@ -77,155 +87,155 @@ func rawModels(ctx context.Context, _ *stage, srv *server) (string, error) {
 		var same struct {
 			ID string `json:"id"`
 		}
-		if _, err := srv.getJSON(ctx, "/v1/models/"+m.ID, &same); err != nil {
+		if _, err := srv.GetJSON(ctx, "/v1/models/"+m.ID, &same); err != nil {
 			return "", err
 		}
-		if err := expect("id", same.ID, m.ID); err != nil {
+		if err := harness.Expect("id", same.ID, m.ID); err != nil {
 			return "", err
 		}
 		ids = append(ids, m.ID)
 	}
 	var fault object
-	_, err := srv.exchange(ctx, http.MethodGet, "/v1/models/nobody", nil, http.StatusNotFound, &fault)
+	_, err := srv.Exchange(ctx, http.MethodGet, "/v1/models/nobody", nil, http.StatusNotFound, &fault)
 	return strings.Join(ids, ", "), err
 }
 
-func rawChatText(ctx context.Context, srv *server) error {
+func rawChatText(ctx context.Context, srv *harness.Server) error {
 	return eachModel(ctx, srv, func(model string) error {
-		events, err := srv.stream(ctx, "/v1/chat/completions", chatRequest(model, "say "+said, object{"tools": chatTools()}))
+		events, err := srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest(model, "say "+said, object{"tools": harness.ChatTools()}))
 		if err != nil {
 			return err
 		}
-		a, err := foldChat(events)
+		a, err := harness.FoldChat(events)
 		if err != nil {
 			return err
 		}
-		if a.usage == nil || a.usage.Prompt <= 0 || a.usage.Completion <= 0 || a.usage.Total != a.usage.Prompt+a.usage.Completion {
-			return fmt.Errorf("usage: %+v", a.usage)
+		if a.Usage == nil || a.Usage.Prompt <= 0 || a.Usage.Completion <= 0 || a.Usage.Total != a.Usage.Prompt+a.Usage.Completion {
+			return fmt.Errorf("usage: %+v", a.Usage)
 		}
-		if a.reasoning != "" {
-			err = expect("order", a.order, "rt")
-		} else if model == srv.model {
+		if a.Reasoning != "" {
+			err = harness.Expect("order", a.Order, "rt")
+		} else if model == srv.Model {
 			err = errors.New("no reasoning")
 		}
-		return errors.Join(err, expect("content", a.content, said), expect("finish", a.finish, "stop"), expect("error", a.failure, ""))
+		return errors.Join(err, harness.Expect("content", a.Content, said), harness.Expect("finish", a.Finish, "stop"), harness.Expect("error", a.Failure, ""))
 	})
 }
 
-func rawChatCalls(ctx context.Context, srv *server) error {
+func rawChatCalls(ctx context.Context, srv *harness.Server) error {
 	return eachModel(ctx, srv, func(model string) error {
-		events, err := srv.stream(ctx, "/v1/chat/completions", chatRequest(model, bothCalls, object{"tools": chatTools()}))
+		events, err := srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest(model, bothCalls, object{"tools": harness.ChatTools()}))
 		if err != nil {
 			return err
 		}
-		a, err := foldChat(events)
+		a, err := harness.FoldChat(events)
 		if err != nil {
 			return err
 		}
-		err = errors.Join(expect("calls", len(a.calls), 2), expect("finish", a.finish, "tool_calls"))
+		err = errors.Join(harness.Expect("calls", len(a.Calls), 2), harness.Expect("finish", a.Finish, "tool_calls"))
 		if err != nil {
 			return err
 		}
 		for i, want := range wantCalls {
-			err = errors.Join(err, expect("name", a.calls[i].Function.Name, "get_weather"), sameJSON("arguments", a.calls[i].Function.Arguments, want))
+			err = errors.Join(err, harness.Expect("name", a.Calls[i].Function.Name, "get_weather"), harness.SameJSON("arguments", a.Calls[i].Function.Arguments, want))
 		}
-		if a.calls[0].ID == a.calls[1].ID {
+		if a.Calls[0].ID == a.Calls[1].ID {
 			err = errors.Join(err, errors.New("both calls have the same id"))
 		}
 		return err
 	})
 }
 
-func rawChatWhole(ctx context.Context, srv *server) error {
+func rawChatWhole(ctx context.Context, srv *harness.Server) error {
 	return eachModel(ctx, srv, func(model string) error {
-		body := chatRequest(model, bothCalls, object{"tools": chatTools()})
-		events, err := srv.stream(ctx, "/v1/chat/completions", body)
+		body := harness.ChatRequest(model, bothCalls, object{"tools": harness.ChatTools()})
+		events, err := srv.Stream(ctx, "/v1/chat/completions", body)
 		if err != nil {
 			return err
 		}
-		streamed, err := foldChat(events)
+		streamed, err := harness.FoldChat(events)
 		if err != nil {
 			return err
 		}
 		delete(body, "stream")
 		delete(body, "stream_options")
-		var whole chatBody
-		if _, err := srv.exchange(ctx, http.MethodPost, "/v1/chat/completions", body, http.StatusOK, &whole); err != nil {
+		var whole harness.ChatBody
+		if _, err := srv.Exchange(ctx, http.MethodPost, "/v1/chat/completions", body, http.StatusOK, &whole); err != nil {
 			return err
 		}
-		a, err := whole.answer()
+		a, err := whole.Answer()
 		if err != nil {
 			return err
 		}
-		return errors.Join(a.same(streamed), expect("usage", *a.usage, *streamed.usage))
+		return errors.Join(a.Same(streamed), harness.Expect("usage", *a.Usage, *streamed.Usage))
 	})
 }
 
-func rawMessagesText(ctx context.Context, srv *server) error {
+func rawMessagesText(ctx context.Context, srv *harness.Server) error {
 	return eachModel(ctx, srv, func(model string) error {
-		events, err := srv.stream(ctx, "/v1/messages", messageRequest(model, "say "+said, object{"thinking": thinking(), "tools": messageTools()}))
+		events, err := srv.Stream(ctx, "/v1/messages", harness.MessageRequest(model, "say "+said, object{"thinking": harness.Thinking(), "tools": harness.MessageTools()}))
 		if err != nil {
 			return err
 		}
-		a, err := foldMessages(events)
+		a, err := harness.FoldMessages(events)
 		if err != nil {
 			return err
 		}
 		want := "text"
-		if model == srv.model {
+		if model == srv.Model {
 			want = "thinking text"
 		}
-		if *a.Usage.Output <= 0 || *a.started.Input <= 0 {
-			err = fmt.Errorf("usage: %d in, %d out", *a.started.Input, *a.Usage.Output)
+		if *a.Usage.Output <= 0 || *a.Started.Input <= 0 {
+			err = fmt.Errorf("usage: %d in, %d out", *a.Started.Input, *a.Usage.Output)
 		}
-		return errors.Join(err, expect("blocks", a.kinds(), want), expect("text", a.text(), said), expect("stop_reason", a.stop(), "end_turn"))
+		return errors.Join(err, harness.Expect("blocks", a.Kinds(), want), harness.Expect("text", a.Text(), said), harness.Expect("stop_reason", a.Reason(), "end_turn"))
 	})
 }
 
-func rawMessagesInterleaved(ctx context.Context, srv *server) error {
-	body := messageRequest(srv.model, "interleave\n"+bothCalls, object{"thinking": thinking(), "tools": messageTools()})
-	events, err := srv.stream(ctx, "/v1/messages", body)
+func rawMessagesInterleaved(ctx context.Context, srv *harness.Server) error {
+	body := harness.MessageRequest(srv.Model, "interleave\n"+bothCalls, object{"thinking": harness.Thinking(), "tools": harness.MessageTools()})
+	events, err := srv.Stream(ctx, "/v1/messages", body)
 	if err != nil {
 		return err
 	}
-	a, err := foldMessages(events)
+	a, err := harness.FoldMessages(events)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(expect("blocks", a.kinds(), "thinking tool_use thinking tool_use"), expect("stop_reason", a.stop(), "tool_use"))
+	err = errors.Join(harness.Expect("blocks", a.Kinds(), "thinking tool_use thinking tool_use"), harness.Expect("stop_reason", a.Reason(), "tool_use"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(sameJSON("input of the first", string(a.Content[1].Input), wantCalls[0]), sameJSON("input of the second", string(a.Content[3].Input), wantCalls[1]))
+	return errors.Join(harness.SameJSON("input of the first", string(a.Content[1].Input), wantCalls[0]), harness.SameJSON("input of the second", string(a.Content[3].Input), wantCalls[1]))
 }
 
-func rawMessagesWhole(ctx context.Context, srv *server) error {
+func rawMessagesWhole(ctx context.Context, srv *harness.Server) error {
 	return eachModel(ctx, srv, func(model string) error {
-		body := messageRequest(model, "interleave\n"+bothCalls, object{"thinking": thinking(), "tools": messageTools()})
-		events, err := srv.stream(ctx, "/v1/messages", body)
+		body := harness.MessageRequest(model, "interleave\n"+bothCalls, object{"thinking": harness.Thinking(), "tools": harness.MessageTools()})
+		events, err := srv.Stream(ctx, "/v1/messages", body)
 		if err != nil {
 			return err
 		}
-		streamed, err := foldMessages(events)
+		streamed, err := harness.FoldMessages(events)
 		if err != nil {
 			return err
 		}
 		delete(body, "stream")
-		var whole messageAnswer
-		if _, err := srv.exchange(ctx, http.MethodPost, "/v1/messages", body, http.StatusOK, &whole); err != nil {
+		var whole harness.MessageAnswer
+		if _, err := srv.Exchange(ctx, http.MethodPost, "/v1/messages", body, http.StatusOK, &whole); err != nil {
 			return err
 		}
-		return whole.same(streamed)
+		return whole.Same(streamed)
 	})
 }
 
-func rawCount(ctx context.Context, _ *stage, srv *server) (string, error) {
-	body := messageRequest(srv.model, "say hello", object{"thinking": thinking(), "tools": messageTools(), "system": "Be short."})
-	events, err := srv.stream(ctx, "/v1/messages", body)
+func rawCount(ctx context.Context, _ *stage, srv *harness.Server) (string, error) {
+	body := harness.MessageRequest(srv.Model, "say hello", object{"thinking": harness.Thinking(), "tools": harness.MessageTools(), "system": "Be short."})
+	events, err := srv.Stream(ctx, "/v1/messages", body)
 	if err != nil {
 		return "", err
 	}
-	a, err := foldMessages(events)
+	a, err := harness.FoldMessages(events)
 	if err != nil {
 		return "", err
 	}
@@ -234,65 +244,105 @@ func rawCount(ctx context.Context, _ *stage, srv *server) (string, error) {
 	var count struct {
 		Input int `json:"input_tokens"`
 	}
-	h, err := srv.exchange(ctx, http.MethodPost, "/v1/messages/count_tokens", body, http.StatusOK, &count)
+	h, err := srv.Exchange(ctx, http.MethodPost, "/v1/messages/count_tokens", body, http.StatusOK, &count)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%d tokens", count.Input), errors.Join(
-		expect("count and usage", count.Input, *a.started.Input+a.started.Cached), expect("x-weir-count", h.Get("X-Weir-Count"), ""))
+		harness.Expect("count and usage", count.Input, *a.Started.Input+a.Started.Cached), harness.Expect("x-weir-count", h.Get("X-Weir-Count"), ""))
+}
+
+// rawDispatch wants each call once more, whole, directly after it is closed.
+func rawDispatch(ctx context.Context, srv *harness.Server) error {
+	const name = "tool_call_dispatch"
+	check := func(events []harness.Event, closed func(e harness.Event) bool) (rest []harness.Event, err error) {
+		n := 0
+		for i, e := range events {
+			if e.Name != name {
+				rest = append(rest, e)
+				continue
+			}
+			if i == 0 || !closed(events[i-1]) {
+				return nil, fmt.Errorf("a dispatch after %q", events[i-1].Data)
+			}
+			n++
+		}
+		return rest, harness.Expect("dispatches", n, 2)
+	}
+	events, err := srv.Stream(ctx, "/v1/messages", harness.MessageRequest(srv.Model, bothCalls, object{"tools": harness.MessageTools()}), "X-Weir-Dispatch", "1")
+	if err != nil {
+		return err
+	}
+	events, err = check(events, func(e harness.Event) bool { return e.Name == "content_block_stop" })
+	if err != nil {
+		return fmt.Errorf("messages: %w", err)
+	}
+	if _, err := harness.FoldMessages(events); err != nil {
+		return fmt.Errorf("messages: %w", err)
+	}
+	events, err = srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest(srv.Model, bothCalls, object{"tools": harness.ChatTools()}), "X-Weir-Dispatch", "1")
+	if err != nil {
+		return err
+	}
+	events, err = check(events, func(e harness.Event) bool { return strings.Contains(e.Data, `"tool_calls"`) })
+	if err != nil {
+		return fmt.Errorf("chat: %w", err)
+	}
+	_, err = harness.FoldChat(events)
+	return err
 }
 
 // rawLength has the answer cut inside the arguments of a call: the finish must not be one of tool use.
-func rawLength(ctx context.Context, srv *server) error {
+func rawLength(ctx context.Context, srv *harness.Server) error {
 	text := `call get_weather {"city":"` + strings.Repeat("far away ", 60) + `"}`
 	return eachModel(ctx, srv, func(model string) error {
-		events, err := srv.stream(ctx, "/v1/chat/completions", chatRequest(model, text, object{"tools": chatTools(), "max_tokens": 60}))
+		events, err := srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest(model, text, object{"tools": harness.ChatTools(), "max_tokens": 60}))
 		if err != nil {
 			return err
 		}
-		a, err := foldChat(events)
+		a, err := harness.FoldChat(events)
 		if err != nil {
 			return err
 		}
-		events, err = srv.stream(ctx, "/v1/messages", messageRequest(model, text, object{"tools": messageTools(), "max_tokens": 60}))
+		events, err = srv.Stream(ctx, "/v1/messages", harness.MessageRequest(model, text, object{"tools": harness.MessageTools(), "max_tokens": 60}))
 		if err != nil {
 			return err
 		}
-		m, err := foldMessages(events)
+		m, err := harness.FoldMessages(events)
 		if err != nil {
 			return err
 		}
-		return errors.Join(expect("finish", a.finish, "length"), expect("stop_reason", m.stop(), "max_tokens"))
+		return errors.Join(harness.Expect("finish", a.Finish, "length"), harness.Expect("stop_reason", m.Reason(), "max_tokens"))
 	})
 }
 
 // rawBroken has the engine's stream break off: the client is told inside the stream.
-func rawBroken(ctx context.Context, srv *server) error {
+func rawBroken(ctx context.Context, srv *harness.Server) error {
 	const text = "long 200\nfail after 40"
-	events, err := srv.stream(ctx, "/v1/chat/completions", chatRequest(srv.model, text, nil))
+	events, err := srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest(srv.Model, text, nil))
 	if err != nil {
 		return err
 	}
-	a, err := foldChat(events)
+	a, err := harness.FoldChat(events)
 	if err != nil {
 		return err
 	}
-	events, err = srv.stream(ctx, "/v1/messages", messageRequest(srv.model, text, nil))
+	events, err = srv.Stream(ctx, "/v1/messages", harness.MessageRequest(srv.Model, text, nil))
 	if err != nil {
 		return err
 	}
-	m, err := foldMessages(events)
+	m, err := harness.FoldMessages(events)
 	if err != nil {
 		return err
 	}
-	if a.failure == "" || m.failure == "" || a.finish != "" {
-		return fmt.Errorf("chat: error %q, finish %q; messages: error %q", a.failure, a.finish, m.failure)
+	if a.Failure == "" || m.Failure == "" || a.Finish != "" {
+		return fmt.Errorf("chat: error %q, finish %q; messages: error %q", a.Failure, a.Finish, m.Failure)
 	}
 	return nil
 }
 
 // rawRefusals wants statuses and the error bodies of both families.
-func rawRefusals(ctx context.Context, srv *server) error {
+func rawRefusals(ctx context.Context, srv *harness.Server) error {
 	ask := object{"model": "nobody", "max_tokens": 9, "messages": list{object{"role": "user", "content": "x"}}}
 	var err error
 	for _, c := range []struct {
@@ -304,8 +354,8 @@ func rawRefusals(ctx context.Context, srv *server) error {
 		{"POST", "/v1/messages", []byte(`{"model":`), 400},
 		{"POST", "/v1/chat/completions", ask, 404},
 		{"POST", "/v1/messages", ask, 404},
-		{"POST", "/v1/chat/completions", object{"model": srv.model, "messages": list{}}, 400},
-		{"POST", "/v1/messages", object{"model": srv.model, "max_tokens": 9, "messages": list{object{"role": "user", "content": strings.Repeat("far too long ", 60_000)}}}, 400},
+		{"POST", "/v1/chat/completions", object{"model": srv.Model, "messages": list{}}, 400},
+		{"POST", "/v1/messages", object{"model": srv.Model, "max_tokens": 9, "messages": list{object{"role": "user", "content": strings.Repeat("far too long ", 60_000)}}}, 400},
 		{"POST", "/v1/nothing", nil, 404},
 		{"GET", "/v1/messages", nil, 405},
 	} {
@@ -317,7 +367,7 @@ func rawRefusals(ctx context.Context, srv *server) error {
 			} `json:"error"`
 			RequestID string `json:"request_id"`
 		}
-		h, e := srv.exchange(ctx, c.method, c.path, c.body, c.status, &body)
+		h, e := srv.Exchange(ctx, c.method, c.path, c.body, c.status, &body)
 		if e == nil && (body.Error.Message == "" || body.Error.Type == "") {
 			e = fmt.Errorf("%s %s: no error in the body", c.method, c.path)
 		}
@@ -325,7 +375,7 @@ func rawRefusals(ctx context.Context, srv *server) error {
 			id := h.Get("X-Request-Id")
 			if c.path == "/v1/messages" {
 				id = h.Get("Request-Id")
-				e = errors.Join(expect("type", body.Type, "error"), expect("request_id", body.RequestID, id))
+				e = errors.Join(harness.Expect("type", body.Type, "error"), harness.Expect("request_id", body.RequestID, id))
 			}
 			if id == "" {
 				e = errors.Join(e, fmt.Errorf("%s %s: no request id", c.method, c.path))
@@ -336,8 +386,8 @@ func rawRefusals(ctx context.Context, srv *server) error {
 	return err
 }
 
-func rawGzip(ctx context.Context, srv *server) error {
-	raw, err := json.Marshal(chatRequest(srv.model, "say small", nil))
+func rawGzip(ctx context.Context, srv *harness.Server) error {
+	raw, err := json.Marshal(harness.ChatRequest(srv.Model, "say small", nil))
 	if err != nil {
 		return err
 	}
@@ -349,28 +399,68 @@ func rawGzip(ctx context.Context, srv *server) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	events, err := srv.stream(ctx, "/v1/chat/completions", b.Bytes(), "Content-Encoding", "gzip")
+	events, err := srv.Stream(ctx, "/v1/chat/completions", b.Bytes(), "Content-Encoding", "gzip")
 	if err != nil {
 		return err
 	}
-	a, err := foldChat(events)
+	a, err := harness.FoldChat(events)
 	if err != nil {
 		return err
 	}
-	return expect("content", a.content, "small")
+	return harness.Expect("content", a.Content, "small")
 }
 
 // rawLeaving closes the connection in the middle of a long answer and waits until no turn runs.
-func rawLeaving(ctx context.Context, srv *server) error {
+func rawLeaving(ctx context.Context, srv *harness.Server) error {
 	n := 0
-	err := srv.follow(ctx, "/v1/chat/completions", chatRequest(srv.model, "long 100000", nil), func(sseEvent) error {
+	err := srv.Follow(ctx, "/v1/chat/completions", harness.ChatRequest(srv.Model, "long 100000", nil), func(harness.Event) error {
 		if n++; n == 5 {
-			return errLeave
+			return harness.ErrLeave
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return srv.untilIdle(ctx)
+	return srv.UntilIdle(ctx)
+}
+
+// rawSocket runs a turn with text and one with calls on one socket, for both surfaces.
+func rawSocket(ctx context.Context, srv *harness.Server) error {
+	chat, err := srv.Dial(ctx, "/v1/chat/completions")
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{"say " + said, bothCalls} {
+		events, err := chat.Turn("a", harness.ChatRequest(srv.Model, text, object{"tools": harness.ChatTools()}))
+		if err != nil {
+			return err
+		}
+		// A socket has no [DONE], since a done frame follows.
+		a, err := harness.FoldChat(append(events, harness.Event{Data: "[DONE]"}))
+		if err != nil {
+			return err
+		}
+		if a.Content != said && len(a.Calls) != 2 || a.Usage == nil {
+			return fmt.Errorf("chat: content %q, %d calls, usage %v", a.Content, len(a.Calls), a.Usage)
+		}
+	}
+	messages, err := srv.Dial(ctx, "/v1/messages")
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{"say " + said, bothCalls} {
+		events, err := messages.Turn("b", harness.MessageRequest(srv.Model, text, object{"tools": harness.MessageTools(), "thinking": harness.Thinking()}))
+		if err != nil {
+			return err
+		}
+		a, err := harness.FoldMessages(events)
+		if err != nil {
+			return err
+		}
+		if kinds := a.Kinds(); a.Text() != said && kinds != "thinking tool_use tool_use" {
+			return fmt.Errorf("messages: %s, text %q", kinds, a.Text())
+		}
+	}
+	return errors.Join(chat.Close(), messages.Close())
 }

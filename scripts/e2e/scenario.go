@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/weirgate/weir/scripts/e2e/internal/harness"
 )
 
 // need is what a scenario runs on.
@@ -27,15 +29,16 @@ type scenario struct {
 	group *group
 	needs need
 	limit time.Duration
-	run   func(ctx context.Context, st *stage, srv *server) (note string, err error)
+	run   func(ctx context.Context, st *stage, srv *harness.Server) (note string, err error)
 }
 
 // group is scenarios that share a server.
 type group struct {
 	name string
-	// open returns the configuration and what ends when the server has; nil for nothing. ADMIN in the
-	// configuration stands for a free address.
+	// open returns the configuration and what ends when the server has; nil for nothing.
 	open func(st *stage) (config string, closing func())
+	// errors is part of the error lines that the server's log may have.
+	errors string
 }
 
 var (
@@ -161,15 +164,18 @@ func (st *stage) runGroup(ctx context.Context, list []scenario) []result {
 		return results
 	}
 	stop := result{name: g.name + "/shutdown"}
-	stop.took, stop.err = srv.stop()
+	stop.took, stop.err = srv.Stop()
+	if stop.err == nil {
+		stop.err = srv.Complaint(g.errors)
+	}
 	add(stop)
 	if slices.ContainsFunc(results, func(r result) bool { return r.verdict() == "FAIL" }) {
-		fmt.Fprintf(st.out, "--- end of the log of %s\n%s---\n", g.name, srv.logTail(30))
+		fmt.Fprintf(st.out, "--- end of the log of %s\n%s---\n", g.name, srv.LogTail(30))
 	}
 	return results
 }
 
-func (st *stage) runOne(ctx context.Context, s scenario, srv *server) result {
+func (st *stage) runOne(ctx context.Context, s scenario, srv *harness.Server) result {
 	limit := s.limit
 	if limit == 0 {
 		limit = 30 * time.Second

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weirgate/weir/engines/enginetest"
+	"github.com/weirgate/weir/scripts/e2e/internal/harness"
 )
 
 // scriptedGroup has a model whose engine says what a scenario wants, and keeps the prompts it got.
@@ -18,7 +19,6 @@ func scriptedGroup(d *enginetest.Double) *group {
 		engine := httptest.NewServer(d)
 		return fmt.Sprintf(`
 [server]
-admin = "ADMIN"
 keepalive = "1s"
 shutdown_grace = "5s"
 [engines.scripted]
@@ -39,8 +39,8 @@ context = 32768
 func scriptedScenarios() []scenario {
 	d := enginetest.NewDouble()
 	g := scriptedGroup(d)
-	one := func(name string, run func(ctx context.Context, d *enginetest.Double, srv *server) error) scenario {
-		return scenario{name: "scripted/" + name, group: g, run: func(ctx context.Context, _ *stage, srv *server) (string, error) {
+	one := func(name string, run func(ctx context.Context, d *enginetest.Double, srv *harness.Server) error) scenario {
+		return scenario{name: "scripted/" + name, group: g, run: func(ctx context.Context, _ *stage, srv *harness.Server) (string, error) {
 			d.Requests() // of the scenario before
 			return "", run(ctx, d, srv)
 		}}
@@ -67,27 +67,27 @@ func pieces(text string) []enginetest.Chunk {
 const (
 	thoughtOne = "First I look at Paris."
 	thoughtTwo = "And Łódź as well."
-	twoRounds  = "<think>\n" + thoughtOne + "\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\",  \"days\": 2}}\n</tool_call>\n" +
-		"<think>\n" + thoughtTwo + "\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Łódź\"}}\n</tool_call>"
+	twoRounds  = "<think>\n" + thoughtOne + "\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\":\"Paris\",\"days\":2}}\n</tool_call>\n" +
+		"<think>\n" + thoughtTwo + "\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\":\"Łódź\"}}\n</tool_call>"
 )
 
 // interleavedReplay has the model think, call, think and call, and sends that back with the results: it
 // must stand in the next prompt in this order.
-func interleavedReplay(ctx context.Context, d *enginetest.Double, srv *server) error {
+func interleavedReplay(ctx context.Context, d *enginetest.Double, srv *harness.Server) error {
 	d.Play(enginetest.Script{Chunks: pieces(twoRounds)}, enginetest.Script{Chunks: pieces("<think>\nDone.\n</think>\n\nBoth are fine.")})
 	messages := list{object{"role": "user", "content": "What is the weather?"}}
-	ask := func() (*messageAnswer, error) {
-		events, err := srv.stream(ctx, "/v1/messages", messageRequest("scripted", "", object{"thinking": thinking(), "tools": messageTools(), "messages": messages}))
+	ask := func() (*harness.MessageAnswer, error) {
+		events, err := srv.Stream(ctx, "/v1/messages", harness.MessageRequest("scripted", "", object{"thinking": harness.Thinking(), "tools": harness.MessageTools(), "messages": messages}))
 		if err != nil {
 			return nil, err
 		}
-		return foldMessages(events)
+		return harness.FoldMessages(events)
 	}
 	first, err := ask()
 	if err != nil {
 		return err
 	}
-	if err := expect("blocks", first.kinds(), "thinking tool_use thinking tool_use"); err != nil {
+	if err := harness.Expect("blocks", first.Kinds(), "thinking tool_use thinking tool_use"); err != nil {
 		return err
 	}
 	messages = append(messages, object{"role": "assistant", "content": first.Content}, object{"role": "user", "content": list{
@@ -106,37 +106,37 @@ func interleavedReplay(ctx context.Context, d *enginetest.Double, srv *server) e
 	if err != nil {
 		return err
 	}
-	order := inOrder(prompts[1], thoughtOne, `{"city": "Paris",  "days": 2}`, thoughtTwo, `{"city": "Łódź"}`, "rain", "sun")
+	order := inOrder(prompts[1], thoughtOne, `{"city":"Paris","days":2}`, thoughtTwo, `{"city":"Łódź"}`, "rain", "sun")
 	if !strings.HasPrefix(prompts[1], prompts[0]) {
 		order = errors.Join(order, fmt.Errorf("the second prompt does not begin with the first: %q, %q", prompts[0], prompts[1]))
 	}
 	if strings.Contains(prompts[2], thoughtOne) || strings.Contains(prompts[2], thoughtTwo) {
 		order = errors.Join(order, errors.New("reasoning of a finished turn is replayed, which this family's policy does not do"))
 	}
-	return errors.Join(order, expect("text", second.text(), "Both are fine."))
+	return errors.Join(order, harness.Expect("text", second.Text(), "Both are fine."))
 }
 
 // chatReplay is the same for chat, which carries one reasoning and a list of calls.
-func chatReplay(ctx context.Context, d *enginetest.Double, srv *server) error {
+func chatReplay(ctx context.Context, d *enginetest.Double, srv *harness.Server) error {
 	d.Play(enginetest.Script{Chunks: pieces("<think>\n" + thoughtOne + "\n</think>\n\nWait.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>")}, enginetest.Script{Chunks: pieces("<think>\nDone.\n</think>\n\nRain.")})
 	messages := list{object{"role": "user", "content": "What is the weather?"}}
-	ask := func() (*chatAnswer, error) {
-		events, err := srv.stream(ctx, "/v1/chat/completions", chatRequest("scripted", "", object{"tools": chatTools(), "messages": messages}))
+	ask := func() (*harness.ChatAnswer, error) {
+		events, err := srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest("scripted", "", object{"tools": harness.ChatTools(), "messages": messages}))
 		if err != nil {
 			return nil, err
 		}
-		return foldChat(events)
+		return harness.FoldChat(events)
 	}
 	first, err := ask()
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(expect("calls", len(first.calls), 1), expect("order", first.order, "rtc")); err != nil {
+	if err := errors.Join(harness.Expect("calls", len(first.Calls), 1), harness.Expect("order", first.Order, "rtc")); err != nil {
 		return err
 	}
-	call := first.calls[0]
+	call := first.Calls[0]
 	messages = append(messages, object{
-		"role": "assistant", "content": first.content, "reasoning_content": first.reasoning,
+		"role": "assistant", "content": first.Content, "reasoning_content": first.Reasoning,
 		"tool_calls": list{object{"id": call.ID, "type": "function", "function": object{"name": call.Function.Name, "arguments": call.Function.Arguments}}},
 	}, object{"role": "tool", "tool_call_id": call.ID, "content": "rain"})
 	second, err := ask()
@@ -147,7 +147,7 @@ func chatReplay(ctx context.Context, d *enginetest.Double, srv *server) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(inOrder(prompts[1], thoughtOne, "Wait.", `{"city": "Paris"}`, "rain"), expect("content", second.content, "Rain."))
+	return errors.Join(inOrder(prompts[1], thoughtOne, "Wait.", `{"city": "Paris"}`, "rain"), harness.Expect("content", second.Content, "Rain."))
 }
 
 // promptsOf are the prompts of the requests that the engine got.
@@ -162,7 +162,7 @@ func promptsOf(d *enginetest.Double, want int) ([]string, error) {
 		}
 		prompts = append(prompts, body.Prompt)
 	}
-	return prompts, expect("requests at the engine", len(prompts), want)
+	return prompts, harness.Expect("requests at the engine", len(prompts), want)
 }
 
 // inOrder wants each part once in text, one after another.
@@ -180,7 +180,7 @@ func inOrder(text string, parts ...string) error {
 
 // keepalive has the engine fall silent: each kind of client gets a sign of life of its own kind, and the
 // engine is left when the client leaves.
-func keepalive(ctx context.Context, d *enginetest.Double, srv *server) error {
+func keepalive(ctx context.Context, d *enginetest.Double, srv *harness.Server) error {
 	d.Play(enginetest.Script{Fault: enginetest.FaultStall})
 	gone := func() error {
 		select {
@@ -190,9 +190,9 @@ func keepalive(ctx context.Context, d *enginetest.Double, srv *server) error {
 			return errors.New("the engine was not left")
 		}
 	}
-	err := srv.follow(ctx, "/v1/messages", messageRequest("scripted", "Hello", nil), func(e sseEvent) error {
-		if e.name == "ping" {
-			return errLeave
+	err := srv.Follow(ctx, "/v1/messages", harness.MessageRequest("scripted", "Hello", nil), func(e harness.Event) error {
+		if e.Name == "ping" {
+			return harness.ErrLeave
 		}
 		return nil
 	})
@@ -200,27 +200,27 @@ func keepalive(ctx context.Context, d *enginetest.Double, srv *server) error {
 		return err
 	}
 	n := 0
-	err = srv.follow(ctx, "/v1/chat/completions", chatRequest("scripted", "Hello", nil), func(e sseEvent) error {
-		var c chatChunk
-		if err := json.Unmarshal([]byte(e.data), &c); err != nil {
+	err = srv.Follow(ctx, "/v1/chat/completions", harness.ChatRequest("scripted", "Hello", nil), func(e harness.Event) error {
+		var c harness.ChatChunk
+		if err := json.Unmarshal([]byte(e.Data), &c); err != nil {
 			return err
 		}
 		if n++; n == 1 {
 			return nil
 		}
 		if c.Choices == nil || len(*c.Choices) != 1 {
-			return fmt.Errorf("a sign of life without a choice: %s", e.data)
+			return fmt.Errorf("a sign of life without a choice: %s", e.Data)
 		}
-		return errLeave
+		return harness.ErrLeave
 	})
 	return errors.Join(err, gone())
 }
 
 // engineRefuses has the engine answer with an error: the client gets the status and words of its own
 // protocol.
-func engineRefuses(ctx context.Context, d *enginetest.Double, srv *server) error {
-	chat := chatRequest("scripted", "Hello", nil)
-	message := messageRequest("scripted", "Hello", nil)
+func engineRefuses(ctx context.Context, d *enginetest.Double, srv *harness.Server) error {
+	chat := harness.ChatRequest("scripted", "Hello", nil)
+	message := harness.MessageRequest("scripted", "Hello", nil)
 	var body struct {
 		Error struct {
 			Type    string `json:"type"`
@@ -229,11 +229,11 @@ func engineRefuses(ctx context.Context, d *enginetest.Double, srv *server) error
 		} `json:"error"`
 	}
 	d.Play(enginetest.Script{Status: http.StatusBadRequest, Body: `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":40000,"n_ctx":32768}}`})
-	if _, err := srv.exchange(ctx, http.MethodPost, "/v1/chat/completions", chat, http.StatusBadRequest, &body); err != nil {
+	if _, err := srv.Exchange(ctx, http.MethodPost, "/v1/chat/completions", chat, http.StatusBadRequest, &body); err != nil {
 		return err
 	}
-	err := expect("code", body.Error.Code, any("context_length_exceeded"))
-	if _, e := srv.exchange(ctx, http.MethodPost, "/v1/messages", message, http.StatusBadRequest, &body); e != nil {
+	err := harness.Expect("code", body.Error.Code, any("context_length_exceeded"))
+	if _, e := srv.Exchange(ctx, http.MethodPost, "/v1/messages", message, http.StatusBadRequest, &body); e != nil {
 		return errors.Join(err, e)
 	}
 	if !strings.HasPrefix(body.Error.Message, "prompt is too long: ") {
@@ -245,7 +245,7 @@ func engineRefuses(ctx context.Context, d *enginetest.Double, srv *server) error
 		body   object
 		status []int
 	}{{"/v1/chat/completions", chat, []int{429, 503}}, {"/v1/messages", message, []int{429, 529}}} {
-		res, e := srv.do(ctx, http.MethodPost, c.path, c.body)
+		res, e := srv.Do(ctx, http.MethodPost, c.path, c.body)
 		if e != nil {
 			return errors.Join(err, e)
 		}

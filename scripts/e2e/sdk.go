@@ -4,26 +4,28 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+
+	"github.com/weirgate/weir/scripts/e2e/internal/harness"
 )
 
 // environment is what client programs are told of a server.
-func (s *server) environment() []string {
-	return []string{"WEIR_URL=" + s.url, "WEIR_MODEL=" + s.model}
+func environment(srv *harness.Server) []string {
+	return []string{"WEIR_URL=" + srv.URL, "WEIR_MODEL=" + srv.Model}
 }
 
 // program is a scenario that runs a client program.
 func program(g *group, prefix, file, argument string, needs need) scenario {
-	return scenario{name: prefix + "/" + argument, group: g, needs: needs, run: func(ctx context.Context, st *stage, srv *server) (string, error) {
+	return scenario{name: prefix + "/" + argument, group: g, needs: needs, run: func(ctx context.Context, st *stage, srv *harness.Server) (string, error) {
 		home, err := st.folder("homes", prefix, argument)
 		if err != nil {
 			return "", err
 		}
 		command, dir, env := st.interpreter(needs)
-		out, err := execute(ctx, home, clean(home, append(env, srv.environment()...)...), command, filepath.Join(dir, file), argument)
+		out, err := harness.Execute(ctx, home, harness.CleanEnv(home, append(env, environment(srv)...)...), command, filepath.Join(dir, file), argument)
 		if err != nil {
 			return "", err
 		}
-		note := strings.TrimSpace(out.stdout)
+		note := strings.TrimSpace(out.Stdout)
 		if note == "ok" {
 			note = ""
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,7 +46,7 @@ func Object(schema []byte, given ...Member) []byte {
 	props := s.object("properties")
 	required := s.strings("required")
 	for _, m := range given {
-		if _, named := props[m.Name]; (named || len(props) == 0) && !contains(required, m.Name) {
+		if _, named := props[m.Name]; (named || len(props) == 0) && !slices.Contains(required, m.Name) {
 			dst = member(dst, n, m.Name)
 			dst = append(dst, m.JSON...)
 			n++
@@ -69,15 +70,6 @@ func Type(schema []byte, name string) jsonscan.Type {
 		return jsonscan.None
 	}
 	return jsonscan.TypeOf(g.value(nil, raw, 1))
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // schema is one level of a JSON schema.
@@ -283,8 +275,14 @@ func (s schema) kind() string {
 		return "null"
 	}
 	for _, k := range [...]struct{ key, kind string }{
-		{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"prefixItems", "array"},
-		{"minItems", "array"}, {"minimum", "number"}, {"maximum", "number"}, {"multipleOf", "number"},
+		{"properties", "object"},
+		{"required", "object"},
+		{"items", "array"},
+		{"prefixItems", "array"},
+		{"minItems", "array"},
+		{"minimum", "number"},
+		{"maximum", "number"},
+		{"multipleOf", "number"},
 	} {
 		if s[k.key] != nil {
 			return k.kind

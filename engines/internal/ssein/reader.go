@@ -21,10 +21,10 @@ type Event struct {
 	ID   []byte // the last id seen on the stream
 }
 
-// TooLarge is the error for an event beyond the reader's limit.
-type TooLarge struct{ Limit int }
+// TooLargeError is the error for an event beyond the reader's limit.
+type TooLargeError struct{ Limit int }
 
-func (e *TooLarge) Error() string { return fmt.Sprintf("event larger than %d bytes", e.Limit) }
+func (e *TooLargeError) Error() string { return fmt.Sprintf("event larger than %d bytes", e.Limit) }
 
 // Reader reads events. Once its buffers have grown to the stream's largest event it allocates nothing.
 // It is used by one goroutine.
@@ -89,7 +89,7 @@ func (r *Reader) fill() error {
 		return r.err
 	}
 	if r.size() > r.limit {
-		r.err = &TooLarge{Limit: r.limit}
+		r.err = &TooLargeError{Limit: r.limit}
 		return r.err
 	}
 	r.makeRoom()

@@ -87,7 +87,7 @@ func TestLongEventsAndLimit(t *testing.T) {
 	if want := "[|" + long + "\ny|][|z|]"; got != want || err != io.EOF {
 		t.Errorf("long event: %d bytes, %v, want %d", len(got), err, len(want))
 	}
-	var big *ssein.TooLarge
+	var big *ssein.TooLargeError
 	_, err = all(strings.NewReader(in), 50_000)
 	if !errors.As(err, &big) || big.Limit != 50_000 {
 		t.Errorf("one line over the limit: %v", err)

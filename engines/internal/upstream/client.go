@@ -202,14 +202,15 @@ func (c *Client) do(ctx context.Context, req *http.Request) (*http.Response, err
 func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 	kept := false
 	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { kept = i.Reused }}
-	req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	ctx := httptrace.WithClientTrace(req.Context(), trace)
+	req = req.WithContext(ctx)
 	resp, err := c.trans.RoundTrip(req)
 	var wait net.Error
-	if err == nil || !kept || req.Context().Err() != nil || errors.As(err, &wait) && wait.Timeout() {
+	if err == nil || !kept || ctx.Err() != nil || errors.As(err, &wait) && wait.Timeout() {
 		return resp, err
 	}
 	c.trans.CloseIdleConnections()
-	again := req.Clone(req.Context())
+	again := req.Clone(ctx)
 	if req.GetBody != nil {
 		body, berr := req.GetBody()
 		if berr != nil {

@@ -21,7 +21,7 @@ const drainTime = 50 * time.Millisecond
 // Events is an answered request that streams server-sent events. It is pulled by one goroutine.
 type Events struct {
 	client  *Client
-	ctx     context.Context // the caller's; it outlives Open because the stream does
+	ctx     context.Context //nolint:containedctx // the caller's; it outlives Open because the stream does
 	cancel  context.CancelFunc
 	body    io.ReadCloser
 	sse     *ssein.Reader
@@ -46,7 +46,7 @@ func (c *Client) Open(ctx context.Context, url string, body *Body, headers map[s
 		cancel()
 		return nil, err
 	}
-	resp, err := c.do(ctx, req)
+	resp, err := c.do(ctx, req) //nolint:bodyclose // Events.Close and noStream close it
 	if err != nil {
 		cancel()
 		return nil, err
@@ -93,8 +93,7 @@ func (e *Events) Next() (ssein.Event, error) {
 		e.eof = err == io.EOF
 		return ssein.Event{}, io.EOF
 	}
-	var big *ssein.TooLarge
-	if errors.As(err, &big) {
+	if _, big := errors.AsType[*ssein.TooLargeError](err); big {
 		return ssein.Event{}, e.client.Fail(engines.ClassProtocol, "read the stream", err)
 	}
 	return ssein.Event{}, e.client.broke(e.ctx, "the stream broke off", err)

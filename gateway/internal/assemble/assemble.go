@@ -4,6 +4,8 @@
 package assemble
 
 import (
+	"slices"
+
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/event"
 	"github.com/weirgate/weir/abi/record"
@@ -204,14 +206,14 @@ func (a *Assembler) Accept(recs []record.Record, in []byte) bool {
 	if a.ended || a.over {
 		return true
 	}
-	for i := len(recs) - 1; i >= 0; i-- {
-		if recs[i].Kind != record.CallBegin {
+	for _, r := range slices.Backward(recs) {
+		if r.Kind != record.CallBegin {
 			continue
 		}
 		last := recs[len(recs)-1]
 		a.tmp = unescapeWhole(a.tmp[:0], in[last.Ptr:last.Ptr+last.Len], last.Flags)
 		unknown := a.stats.Unknown
-		_, ok := a.verdict(a.tmp, recs[i].Flags&record.Weak != 0)
+		_, ok := a.verdict(a.tmp, r.Flags&record.Weak != 0)
 		if ok {
 			a.stats.Unknown = unknown // it counts with its record
 		}

@@ -42,8 +42,10 @@ func TestBlocks(t *testing.T) {
 		want string
 	}{
 		{"nothing", free(), nil, event.ReasonStop, "stop"},
-		{"order", free(), cat(think("r1"), txt("t1"), jsonCall("f", `{"a":1}`), txt("t2"), think("r2"), jsonCall("g", `{}`)), event.ReasonStop,
-			"reasoning \"r1\"\ntext \"t1\"\ncall_0 f({\"a\":1})\ntext \"t2\"\nreasoning \"r2\"\ncall_1 g({})\ntool_calls"},
+		{
+			"order", free(), cat(think("r1"), txt("t1"), jsonCall("f", `{"a":1}`), txt("t2"), think("r2"), jsonCall("g", `{}`)), event.ReasonStop,
+			"reasoning \"r1\"\ntext \"t1\"\ncall_0 f({\"a\":1})\ntext \"t2\"\nreasoning \"r2\"\ncall_1 g({})\ntool_calls",
+		},
 		{"markers and empty pieces open nothing", free(), cat(mark("<think>"), think(""), txt(""), mark("</think>"), txt("a"), mark("<x>"), txt("b")), event.ReasonStop, "text \"ab\"\nstop"},
 		{"block_end", free(), cat(txt("a"), rec{kind: record.BlockEnd}, txt("b"), rec{kind: record.BlockEnd}, rec{kind: record.BlockEnd}, think("c")), event.ReasonStop, "text \"a\"\ntext \"b\"\nreasoning \"c\"\nstop"},
 		{"phases", free(), cat(phase("a", 1), phase("b", 1), phase("c", 2)), event.ReasonStop, "text \"ab\"\ntext \"c\"\nstop"},

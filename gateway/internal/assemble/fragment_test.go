@@ -30,8 +30,12 @@ func TestFragments(t *testing.T) {
 		why   event.Reason
 		want  string
 	}{
-		{"order", declared, []frag{think("a"), think("b"), text(""), text("c"), head(0, "x1", "f"), part(0, `{"a"`), part(0, `: 1}`), text("d")}, event.ReasonToolUse,
-			"reasoning \"ab\"\ntext \"c\"\nx1 f({\"a\": 1})\ntext \"d\"\ntool_calls"},
+		{
+			"order", declared,
+			[]frag{think("a"), think("b"), text(""), text("c"), head(0, "x1", "f"), part(0, `{"a"`), part(0, `: 1}`), text("d")},
+			event.ReasonToolUse,
+			"reasoning \"ab\"\ntext \"c\"\nx1 f({\"a\": 1})\ntext \"d\"\ntool_calls",
+		},
 		{"two", declared, []frag{head(0, "x1", "f"), part(0, `{}`), head(1, "x2", "ns__g"), part(1, `{"b":2}`)}, event.ReasonToolUse, "x1 f({})\nx2 ns/g({\"b\":2})\ntool_calls"},
 		{"names and ids repeated", declared, []frag{head(0, "x1", "f"), {Kind: engines.FragmentCall, ID: "x1", Name: "f", Text: "{"}, {Kind: engines.FragmentCall, ID: "x9", Name: "f", Text: "}"}}, event.ReasonToolUse, "x1 f({})\ntool_calls"},
 		{"no arguments", declared, []frag{head(0, "x1", "f")}, event.ReasonToolUse, "x1 f({})\ntool_calls"},

@@ -16,8 +16,10 @@ import (
 
 // anyRecords reads a sequence of records that passes record.Check out of random bytes.
 func anyRecords(data []byte) (recs []rec) {
-	kinds := []record.Kind{record.Text, record.Reasoning, record.BlockEnd, record.Marker, record.CallBegin, record.Name, record.ID, record.Args, record.Key, record.Value, record.Open, record.Close, record.CallEnd,
-		record.CallBegin, record.Name, record.Key, record.Value, record.Args}
+	kinds := []record.Kind{
+		record.Text, record.Reasoning, record.BlockEnd, record.Marker, record.CallBegin, record.Name, record.ID, record.Args, record.Key, record.Value, record.Open, record.Close, record.CallEnd,
+		record.CallBegin, record.Name, record.Key, record.Value, record.Args,
+	}
 	for len(data) >= 4 && len(recs) < 300 {
 		r := rec{kind: kinds[int(data[0])%len(kinds)], flags: record.Flags(data[1]), aux: uint32(data[2] % 3)}
 		n := min(int(data[3]%24), len(data)-4)
@@ -39,7 +41,8 @@ func fuzzOptions(pick byte) assemble.Options {
 	o := assemble.Options{
 		Tools: []conv.ToolDef{
 			{Name: "f", Schema: []byte(`{"properties": {"a": {"type": ["integer", "null"]}, "b": {"type": "array"}, "c": {"type": ["object", "string"]}, "item": {"enum": [1, "x"]}}}`)},
-			{Name: "p", Kind: conv.Custom}},
+			{Name: "p", Kind: conv.Custom},
+		},
 		Choice:      conv.ToolChoice{Parallel: pick&1 == 0},
 		AnyName:     pick&2 != 0,
 		EmitUnknown: pick&4 != 0,
@@ -70,8 +73,10 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-var fuzzSchemas = []string{`{}`, `{"type": "string"}`, `{"type": "integer"}`, `{"type": "number"}`, `{"type": "boolean"}`, `{"type": ["string", "null"]}`, `{"type": "object"}`, `{"type": "array"}`,
-	`{"type": ["object", "string"]}`, `{"type": ["array", "null"]}`, `{"enum": [1, "a", null, true]}`, `{"anyOf": [{"type": "integer"}, {"type": "boolean"}]}`, `{"type": ["boolean", "string", "number"]}`}
+var fuzzSchemas = []string{
+	`{}`, `{"type": "string"}`, `{"type": "integer"}`, `{"type": "number"}`, `{"type": "boolean"}`, `{"type": ["string", "null"]}`, `{"type": "object"}`, `{"type": "array"}`,
+	`{"type": ["object", "string"]}`, `{"type": ["array", "null"]}`, `{"enum": [1, "a", null, true]}`, `{"anyOf": [{"type": "integer"}, {"type": "boolean"}]}`, `{"type": ["boolean", "string", "number"]}`,
+}
 
 // FuzzValue types any text by any schema: the arguments are JSON or the call is not complete, a string
 // comes back as it was written, and pieces equal the whole.

@@ -117,15 +117,15 @@ type turn struct {
 }
 
 // run plays records into an assembler under a checker.
-func run(t testing.TB, o assemble.Options, recs []rec, reason event.Reason) turn {
-	t.Helper()
+func run(tb testing.TB, o assemble.Options, recs []rec, reason event.Reason) turn {
+	tb.Helper()
 	var out both
 	check := &event.Checker{Next: &out}
 	a := assemble.New(o, check)
 	must := func(err error) {
-		t.Helper()
+		tb.Helper()
 		if err != nil {
-			t.Fatalf("%v\nrecords: %+v\nevents:\n%s", err, recs, strings.Join(out.log.lines, "\n"))
+			tb.Fatalf("%v\nrecords: %+v\nevents:\n%s", err, recs, strings.Join(out.log.lines, "\n"))
 		}
 	}
 	must(a.Start(event.Usage{}))

@@ -21,19 +21,21 @@ func (s *sizes) Event(e *event.Event) error {
 	return nil
 }
 
-func (s *sizes) add(t testing.TB, r rec) {
+func (s *sizes) add(tb testing.TB, r rec) {
+	tb.Helper()
 	if err := s.a.Record(record.Record{Kind: r.kind, Flags: r.flags, Aux: r.aux}, []byte(r.text)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func feed(t testing.TB, s *sizes, o assemble.Options, recs []rec) {
+func feed(tb testing.TB, s *sizes, o assemble.Options, recs []rec) {
+	tb.Helper()
 	s.a = assemble.New(o, s)
 	if err := s.a.Start(event.Usage{}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, r := range recs {
-		s.add(t, r)
+		s.add(tb, r)
 	}
 }
 

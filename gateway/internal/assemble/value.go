@@ -172,9 +172,12 @@ var words = [...]struct {
 	from, to string
 	types    schema.Types
 }{
-	{"null", "null", schema.Null}, {"None", "null", schema.Null},
-	{"true", "true", schema.Boolean}, {"false", "false", schema.Boolean},
-	{"True", "true", schema.Boolean}, {"False", "false", schema.Boolean},
+	{"null", "null", schema.Null},
+	{"None", "null", schema.Null},
+	{"true", "true", schema.Boolean},
+	{"false", "false", schema.Boolean},
+	{"True", "true", schema.Boolean},
+	{"False", "false", schema.Boolean},
 }
 
 // whole writes a value that waited for its end; false means that it is not of a declared type.

@@ -12,6 +12,7 @@
 package chatml
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weirgate/weir/abi"
@@ -174,10 +175,8 @@ func plainName(namespace, name string) string {
 }
 
 func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
+	if slices.Contains(list, s) {
+		return list
 	}
 	return append(list, s)
 }

@@ -14,6 +14,7 @@ func think(s string) conv.Part { return conv.Part{Kind: conv.Reasoning, Text: s}
 func call(id, name, args string) conv.Part {
 	return conv.Part{Kind: conv.Call, Call: &conv.ToolCall{ID: id, Name: name, Arguments: args}}
 }
+
 func result(id string, parts ...conv.Part) conv.Part {
 	return conv.Part{Kind: conv.Result, Result: &conv.ToolResult{CallID: id, Parts: parts}}
 }

@@ -82,34 +82,61 @@ func TestMessages(t *testing.T) {
 		messages []conv.Message
 		want     string
 	}{
-		{"system messages at the start are one", chatml.Qwen3, []conv.Message{system("a"), msg(conv.Developer, text("b"), text("c")), user("x")},
-			"<|im_start|>system\na\nb\nc<|im_end|>\n<|im_start|>user\nx<|im_end|>\n"},
-		{"later ones stand where they are", chatml.Qwen3, []conv.Message{user("x"), system("now"), msg(conv.Developer, text("and"))},
-			"<|im_start|>user\nx<|im_end|>\n<|im_start|>system\nnow<|im_end|>\n<|im_start|>system\nand<|im_end|>\n"},
+		{
+			"system messages at the start are one", chatml.Qwen3,
+			[]conv.Message{system("a"), msg(conv.Developer, text("b"), text("c")), user("x")},
+			"<|im_start|>system\na\nb\nc<|im_end|>\n<|im_start|>user\nx<|im_end|>\n",
+		},
+		{
+			"later ones stand where they are", chatml.Qwen3,
+			[]conv.Message{user("x"), system("now"), msg(conv.Developer, text("and"))},
+			"<|im_start|>user\nx<|im_end|>\n<|im_start|>system\nnow<|im_end|>\n<|im_start|>system\nand<|im_end|>\n",
+		},
 		{"empty system text", chatml.Qwen35, []conv.Message{system(""), user(" x\n")}, "<|im_start|>user\nx<|im_end|>\n"},
 		{"text parts are joined, empty ones left out", chatml.Qwen25, []conv.Message{msg(conv.User, text("a"), text(""), text("b"))}, "<|im_start|>user\na\nb<|im_end|>\n"},
 		{"a message without parts", chatml.Qwen25, []conv.Message{msg(conv.User)}, "<|im_start|>user\n<|im_end|>\n"},
-		{"results in the order of the calls", chatml.Qwen25, []conv.Message{answer(stockCall, newsCall), tool("b", "B"), tool("a", "A")},
+		{
+			"results in the order of the calls", chatml.Qwen25,
+			[]conv.Message{answer(stockCall, newsCall), tool("b", "B"), tool("a", "A")},
 			assistant + "<tool_call>\n" + stockJSON + "\n</tool_call>\n<tool_call>\n" + newsJSON + "\n</tool_call><|im_end|>\n" +
-				"<|im_start|>user\n<tool_response>\nA\n</tool_response>\n<tool_response>\nB\n</tool_response><|im_end|>\n"},
-		{"results of unknown calls come last, in their order", chatml.Qwen25, []conv.Message{answer(newsCall), msg(conv.User, result("y", text("Y")), result("x", text("X")), result("b", text("B")))},
+				"<|im_start|>user\n<tool_response>\nA\n</tool_response>\n<tool_response>\nB\n</tool_response><|im_end|>\n",
+		},
+		{
+			"results of unknown calls come last, in their order", chatml.Qwen25,
+			[]conv.Message{answer(newsCall), msg(conv.User, result("y", text("Y")), result("x", text("X")), result("b", text("B")))},
 			assistant + "<tool_call>\n" + newsJSON + "\n</tool_call><|im_end|>\n" +
-				"<|im_start|>user\n<tool_response>\nB\n</tool_response>\n<tool_response>\nY\n</tool_response>\n<tool_response>\nX\n</tool_response><|im_end|>\n"},
-		{"text beside results is a turn of its own", chatml.Qwen25, []conv.Message{msg(conv.User, text("before"), result("x", text("X")), text("after"))},
-			"<|im_start|>user\nbefore<|im_end|>\n<|im_start|>user\n<tool_response>\nX\n</tool_response><|im_end|>\n<|im_start|>user\nafter<|im_end|>\n"},
+				"<|im_start|>user\n<tool_response>\nB\n</tool_response>\n<tool_response>\nY\n</tool_response>\n<tool_response>\nX\n</tool_response><|im_end|>\n",
+		},
+		{
+			"text beside results is a turn of its own", chatml.Qwen25,
+			[]conv.Message{msg(conv.User, text("before"), result("x", text("X")), text("after"))},
+			"<|im_start|>user\nbefore<|im_end|>\n<|im_start|>user\n<tool_response>\nX\n</tool_response><|im_end|>\n<|im_start|>user\nafter<|im_end|>\n",
+		},
 		{"an empty result says so", chatml.Qwen25, []conv.Message{tool("x", "")}, "<|im_start|>user\n<tool_response>\n(empty result)\n</tool_response><|im_end|>\n"},
-		{"arguments are not touched", chatml.Qwen3, []conv.Message{answer(call("a", "f", `{"b":1.50,"a" : "\u00e9","b":2}`))},
-			assistant + "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\":1.50,\"a\" : \"\\u00e9\",\"b\":2}}\n</tool_call><|im_end|>\n"},
+		{
+			"arguments are not touched", chatml.Qwen3,
+			[]conv.Message{answer(call("a", "f", `{"b":1.50,"a" : "\u00e9","b":2}`))},
+			assistant + "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\":1.50,\"a\" : \"\\u00e9\",\"b\":2}}\n</tool_call><|im_end|>\n",
+		},
 		{"no arguments", chatml.Qwen3, []conv.Message{answer(call("a", "f", " "))}, assistant + "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call><|im_end|>\n"},
 		{"a custom tool's input", chatml.Qwen3, []conv.Message{answer(custom)}, assistant + `<tool_call>` + "\n" + `{"name": "patch", "arguments": {"input": "a \"b\"\nc"}}` + "\n</tool_call><|im_end|>\n"},
-		{"a custom tool's input in XML", chatml.Qwen3Coder, []conv.Message{answer(custom)},
-			assistant + "<tool_call>\n<function=patch>\n<parameter=input>\na \"b\"\nc\n</parameter>\n</function>\n</tool_call><|im_end|>\n"},
+		{
+			"a custom tool's input in XML", chatml.Qwen3Coder,
+			[]conv.Message{answer(custom)},
+			assistant + "<tool_call>\n<function=patch>\n<parameter=input>\na \"b\"\nc\n</parameter>\n</function>\n</tool_call><|im_end|>\n",
+		},
 		{"a namespace", chatml.Qwen3Coder, []conv.Message{answer(spaced)}, assistant + "<tool_call>\n<function=fs__read>\n</function>\n</tool_call><|im_end|>\n"},
-		{"XML values", chatml.Qwen3Coder, []conv.Message{answer(call("a", "f", `{"s":"x\ny","o":{"k": [1]},"t":true,"z":null,"n":1.50,"e":""}`))},
+		{
+			"XML values", chatml.Qwen3Coder,
+			[]conv.Message{answer(call("a", "f", `{"s":"x\ny","o":{"k": [1]},"t":true,"z":null,"n":1.50,"e":""}`))},
 			assistant + "<tool_call>\n<function=f>\n<parameter=s>\nx\ny\n</parameter>\n<parameter=o>\n{\"k\": [1]}\n</parameter>\n<parameter=t>\ntrue\n</parameter>\n" +
-				"<parameter=z>\nnull\n</parameter>\n<parameter=n>\n1.50\n</parameter>\n<parameter=e>\n\n</parameter>\n</function>\n</tool_call><|im_end|>\n"},
-		{"XML of arguments that are no object", chatml.Qwen3Coder, []conv.Message{answer(call("a", "f", `{"a": tru`))},
-			assistant + "<tool_call>\n<function=f>\n<parameter=arguments>\n{\"a\": tru\n</parameter>\n</function>\n</tool_call><|im_end|>\n"},
+				"<parameter=z>\nnull\n</parameter>\n<parameter=n>\n1.50\n</parameter>\n<parameter=e>\n\n</parameter>\n</function>\n</tool_call><|im_end|>\n",
+		},
+		{
+			"XML of arguments that are no object", chatml.Qwen3Coder,
+			[]conv.Message{answer(call("a", "f", `{"a": tru`))},
+			assistant + "<tool_call>\n<function=f>\n<parameter=arguments>\n{\"a\": tru\n</parameter>\n</function>\n</tool_call><|im_end|>\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := chatml.Render(request(c.messages...), nil, chatml.Options{Dialect: c.dialect, Thinking: chatml.ThinkingOff})

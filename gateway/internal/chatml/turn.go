@@ -60,32 +60,32 @@ func (s style) appendBlocks(dst []byte, blocks []Block, open bool) []byte {
 		if open && b.Kind != BlockReasoning {
 			dst = append(dst, "\n</think>\n\n"...)
 		}
+		dst = append(dst, s.gap(prev, b.Kind)...)
 		switch b.Kind {
 		case BlockReasoning:
-			if prev == BlockText || prev == BlockCall {
-				dst = append(dst, '\n')
-			}
 			if !open {
 				dst = append(dst, openedThink...)
 			}
 			dst = append(append(dst, b.Text...), "\n</think>\n\n"...)
 		case BlockText:
-			if prev == BlockText {
-				dst = append(dst, '\n')
-			}
 			dst = append(dst, b.Text...)
 		case BlockCall:
-			switch {
-			case prev == BlockText && s.xml:
-				dst = append(dst, "\n\n"...)
-			case prev == BlockText || prev == BlockCall:
-				dst = append(dst, '\n')
-			}
 			dst = s.appendCall(dst, b.Name, b.Arguments)
 		}
 		prev, open = b.Kind, false
 	}
 	return dst
+}
+
+// gap is what stands between a block and the one before it. Reasoning ends in a gap of its own.
+func (s style) gap(prev, kind BlockKind) string {
+	switch {
+	case prev == BlockText && kind == BlockCall && s.xml:
+		return "\n\n"
+	case prev == BlockText, prev == BlockCall && kind != BlockText:
+		return "\n"
+	}
+	return ""
 }
 
 func (s style) appendCall(dst []byte, name, args string) []byte {

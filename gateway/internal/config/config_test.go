@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the .want files of testdata")
 
-func options(t testing.TB) config.Options {
-	t.Helper()
+func options(tb testing.TB) config.Options {
+	tb.Helper()
 	vars := map[string]string{
 		"HOME": "/home/weir", "VLLM_API_KEY": "engine-key", "BAD_VALUE": "secret value",
 	}
@@ -32,16 +32,16 @@ func options(t testing.TB) config.Options {
 	}
 }
 
-func parse(t testing.TB, text string) (*config.Config, error) {
-	t.Helper()
-	return config.Parse("weir.toml", []byte(text), options(t))
+func parse(tb testing.TB, text string) (*config.Config, error) {
+	tb.Helper()
+	return config.Parse("weir.toml", []byte(text), options(tb))
 }
 
-func mustParse(t testing.TB, text string) *config.Config {
-	t.Helper()
-	c, err := parse(t, text)
+func mustParse(tb testing.TB, text string) *config.Config {
+	tb.Helper()
+	c, err := parse(tb, text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
@@ -61,8 +61,7 @@ func TestBad(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = config.Parse(filepath.Base(file), data, options(t))
-			var faults config.Faults
-			if !errors.As(err, &faults) {
+			if _, ok := errors.AsType[config.Faults](err); !ok {
 				t.Fatalf("got error %v, want faults", err)
 			}
 			got := err.Error() + "\n"
@@ -235,7 +234,8 @@ func TestDirectories(t *testing.T) {
 		{"no home", "", nil, "", "", ""},
 		{
 			"given", "server.state_dir = \"~/s\"\nplugins = { dir = \"p/../q\", cache_dir = \"/abs\" }",
-			map[string]string{"HOME": "/home/u"}, "/home/u/s", "/etc/weir/q", "/abs",
+			map[string]string{"HOME": "/home/u"},
+			"/home/u/s", "/etc/weir/q", "/abs",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,13 +30,11 @@ func (d *document) read(text string) *table {
 		return fail(1+strings.Count(text[:invalidAt(text)], "\n"), "syntax", "bytes that are not UTF-8", "UTF-8")
 	}
 	root, err := scan(text)
-	var limit *limitError
-	if errors.As(err, &limit) {
+	if limit, ok := errors.AsType[*limitError](err); ok {
 		return fail(limit.line, "syntax", limit.got, limit.want)
 	}
 	tree, err := parseTOML(text)
-	var syntax toml.ParseError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[toml.ParseError](err); ok {
 		// The library's line is one short at the end of a file, its offset is right.
 		body := strings.TrimPrefix(text, "\xef\xbb\xbf")
 		start := min(max(syntax.Position.Start, 0), len(body))
@@ -265,16 +263,15 @@ func (o origin) here(got, want string) Fault {
 	return f
 }
 
-// sub returns the table under key; ok is false where there is none. read is called with it.
-func (t *table) sub(key string, read func(*table)) bool {
+// sub calls read with the table under key, if there is one.
+func (t *table) sub(key string, read func(*table)) {
 	m, ok := take[map[string]any](t, key, "a table")
 	if !ok {
-		return false
+		return
 	}
 	s := &table{d: t.d, path: join(t.path, key), m: m, at: t.at.kid(key)}
 	read(s)
 	s.end()
-	return true
 }
 
 // subs reads an array of tables and reports whether the document has one.

@@ -119,7 +119,7 @@ func public[T any](list []T) []map[string]any {
 	for _, e := range list {
 		v, m := reflect.ValueOf(e), map[string]any{}
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && !(v.Field(i).Kind() == reflect.Slice && v.Field(i).Len() == 0) {
+			if f := v.Type().Field(i); f.IsExported() && (v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
 				m[f.Name] = v.Field(i).Interface()
 			}
 		}

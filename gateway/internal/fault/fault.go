@@ -73,8 +73,7 @@ func Wrap(k Kind, err error, format string, args ...any) *Error {
 
 // From returns the fault in err's chain, or an internal one around it.
 func From(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return &Error{Kind: Internal, Public: "internal error", Err: err}

@@ -30,7 +30,6 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		if err != nil {
 			return nil, badEncoding(err, encoding, tooLarge)
 		}
-		defer z.Close()
 		body, size = z, -1
 	case "zstd":
 		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1<<20), zstd.WithDecoderMaxWindow(32<<20))

@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weirgate/weir/gateway/internal/fault"
@@ -38,13 +40,15 @@ type Job struct {
 }
 
 // Gateway is what the handlers need of the rest. Its errors are *fault.Error.
-type Gateway interface {
+type Gateway interface { //nolint:interfacebloat // because it is the one seam between the protocols' face and the rest
 	// Authorize checks a key alone, before a socket is opened.
 	Authorize(key string) error
 	// Begin admits a request, renders its prompt and binds it to a parser and engines.
 	Begin(ctx context.Context, c *Call) (*Job, error)
 	// Count counts the prompt of a request without running it.
 	Count(ctx context.Context, c *Call) (tokens int, estimate bool, err error)
+	// Refused counts a request that was not understood or came too large, before it reached Begin.
+	Refused(surface, requestID string, err error)
 	// Models is the body of the model list a key may see, or of one model if id is not empty.
 	Models(key, id string) ([]byte, error)
 	// Settings are those in force for the next request.
@@ -78,8 +82,9 @@ type Handler struct {
 	gw       Gateway
 	surfaces Surfaces
 	log      *slog.Logger
-	base     context.Context // ends sockets at shutdown; requests have their own
+	base     context.Context //nolint:containedctx // because sockets, which it ends at shutdown, outlive their request
 	mux      *http.ServeMux
+	sockets  sync.WaitGroup
 }
 
 // New builds the routes. ctx ends open sockets when it is done.
@@ -95,6 +100,22 @@ func New(ctx context.Context, gw Gateway, s Surfaces, log *slog.Logger) *Handler
 	h.mux.HandleFunc("GET /api/hello", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	h.mux.HandleFunc("/", h.serveUnknown)
 	return h
+}
+
+// Wait waits until no socket is open, once the context given to New is done and no server listens any
+// more. It fails with the cause of ctx.
+func (h *Handler) Wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		h.sockets.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // ServeHTTP gives every request an id and refuses what a web page could send, before any route.
@@ -138,11 +159,20 @@ func requestID(r *http.Request) string {
 		return "req_" + newID()
 	}
 	for i := range len(id) {
-		if c := id[i]; !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c == '_' || c == '.' || c == ':') {
+		if !idByte(id[i]) {
 			return "req_" + newID()
 		}
 	}
 	return id
+}
+
+// idByte reports whether a byte of a client's request id can be echoed in a header and a log as it is.
+func idByte(c byte) bool {
+	switch {
+	case c >= '0' && c <= '9', c|0x20 >= 'a' && c|0x20 <= 'z', c == '-', c == '_', c == '.', c == ':':
+		return true
+	}
+	return false
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, s surface.Surface, err error) {
@@ -157,9 +187,7 @@ func (h *Handler) answerFault(w http.ResponseWriter, s surface.Surface, id strin
 	}
 	status, header, body := s.Error(f, id)
 	out := w.Header()
-	for k, v := range header {
-		out[k] = v
-	}
+	maps.Copy(out, header)
 	if f.Kind == fault.TooLarge {
 		// The rest of the body was not read: this connection cannot be used again.
 		out.Set("Connection", "close")
@@ -179,13 +207,9 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, s surface.Surface) {
 	id := requestID(r)
 	set := h.gw.Settings()
-	body, err := readBody(w, r, set.MaxBody)
+	req, err := h.read(w, r, set.MaxBody, s.Decode)
 	if err != nil {
-		h.answerFault(w, s, id, err)
-		return
-	}
-	req, err := s.Decode(body, r.Header)
-	if err != nil {
+		h.gw.Refused(s.Name(), id, err)
 		h.answerFault(w, s, id, err)
 		return
 	}
@@ -207,15 +231,20 @@ func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, s surface.Su
 	h.whole(w, r, s, req, info, job, id)
 }
 
+// read reads and decodes a body.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, limit int64, decode func([]byte, http.Header) (*surface.Request, error)) (*surface.Request, error) {
+	body, err := readBody(w, r, limit)
+	if err != nil {
+		return nil, err
+	}
+	return decode(body, r.Header)
+}
+
 func (h *Handler) serveCount(w http.ResponseWriter, r *http.Request) {
 	s, id := h.surfaces.Messages, requestID(r)
-	body, err := readBody(w, r, h.gw.Settings().MaxBody)
+	req, err := h.read(w, r, h.gw.Settings().MaxBody, h.surfaces.DecodeCount)
 	if err != nil {
-		h.answerFault(w, s, id, err)
-		return
-	}
-	req, err := h.surfaces.DecodeCount(body, r.Header)
-	if err != nil {
+		h.gw.Refused(s.Name(), id, err)
 		h.answerFault(w, s, id, err)
 		return
 	}

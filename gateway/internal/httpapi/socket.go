@@ -31,10 +31,11 @@ type socket struct {
 	s      surface.Surface
 	conn   *ws.Conn
 	header http.Header
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // because it is the connection's life, which no single call has
 
 	mu     sync.Mutex // guards the running turn
 	id     string     // its id as JSON, empty when none runs
+	closed bool       // no more turns
 	cancel context.CancelCauseFunc
 	turns  sync.WaitGroup
 }
@@ -48,12 +49,13 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, s surface.
 		if upgrade {
 			text = "WebSocket is off here, use POST"
 		}
-		status, body := http.StatusUpgradeRequired, []byte(nil)
-		_, _, body = s.Error(fault.New(fault.Unsupported, "%s", text), requestID(r))
-		w.Header().Set("Allow", "POST")
+		status, id := http.StatusUpgradeRequired, requestID(r)
 		if !upgrade {
 			status = http.StatusMethodNotAllowed
 		}
+		_, _, body := s.Error(fault.New(fault.Unsupported, "%s", text), id)
+		w.Header().Set("Allow", "POST")
+		w.Header().Set(s.RequestIDHeader(), id)
 		writeJSON(w, status, body)
 		return
 	}
@@ -71,9 +73,11 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, s surface.
 		h.log.Debug("websocket upgrade refused", "error", err)
 		return
 	}
+	h.sockets.Add(1)
+	defer h.sockets.Done()
 	h.gw.Sockets(1)
 	defer h.gw.Sockets(-1)
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	ctx, cancel := context.WithCancelCause(r.Context())
 	k := &socket{h: h, s: s, conn: conn, header: r.Header, ctx: ctx}
 	stop := context.AfterFunc(h.base, func() { k.shutdown() })
 	k.read()
@@ -84,15 +88,12 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, s surface.
 	conn.Wait()
 }
 
-// shutdown lets a running turn finish with its fault and says goodbye.
+// shutdown lets a running turn finish, which the gateway bounds, and says goodbye.
 func (k *socket) shutdown() {
 	k.mu.Lock()
-	cancel := k.cancel
+	k.closed = true
 	k.mu.Unlock()
-	if cancel != nil {
-		cancel(fault.New(fault.Unavailable, "the gateway is shutting down"))
-		k.turns.Wait()
-	}
+	k.turns.Wait()
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
 	k.conn.Drain(ctx)
@@ -181,10 +182,14 @@ func parseFrame(data []byte) (inFrame, error) {
 func (k *socket) begin(f inFrame) {
 	ctx, cancel := context.WithCancelCause(k.ctx)
 	k.mu.Lock()
-	if k.id != "" {
+	if k.id != "" || k.closed {
+		refusal := fault.New(fault.Conflict, "a turn is running on this socket")
+		if k.closed {
+			refusal = fault.New(fault.Unavailable, "the gateway is shutting down")
+		}
 		k.mu.Unlock()
 		cancel(nil)
-		k.sendError(f.id, fault.New(fault.Conflict, "a turn is running on this socket"), true)
+		k.sendError(f.id, refusal, true)
 		return
 	}
 	k.id, k.cancel = f.id, cancel
@@ -220,6 +225,7 @@ func (k *socket) turn(ctx context.Context, f inFrame) {
 	h := k.h
 	req, err := k.s.Decode(f.body, k.header)
 	if err != nil {
+		h.gw.Refused(k.s.Name(), "", err)
 		k.sendError(f.id, err, false)
 		return
 	}
@@ -261,7 +267,7 @@ func (k *socket) sendError(id string, err error, done bool) {
 // frameWriter turns a surface's frames into the socket's. A frame without a name is a chunk.
 type frameWriter struct {
 	conn *ws.Conn
-	ctx  context.Context // the turn's: a cancelled turn must not wait for a slow peer
+	ctx  context.Context //nolint:containedctx // because a cancelled turn must not wait for a slow peer, and transport.Writer takes none
 	id   string
 	head []byte
 }

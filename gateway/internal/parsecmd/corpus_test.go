@@ -20,6 +20,7 @@ import (
 
 // families of the corpus that configure by name alone, and the cases that raw text can play.
 func corpus(t *testing.T, each func(t *testing.T, o parsecmd.Options, in string)) {
+	t.Helper()
 	for _, f := range parsertest.Families() {
 		var names struct{ Reasoning, Tools string }
 		if err := json.Unmarshal([]byte(f.Config), &names); err != nil {

@@ -16,6 +16,7 @@ func (*discard) Accept([]record.Record, []byte) bool { return true }
 func (d *discard) Record(_ record.Record, b []byte) error { d.n += len(b); return nil }
 
 func benchFeed(b *testing.B, p *plughost.Parser, text string) {
+	b.Helper()
 	s, err := host.Open(p, &discard{}, startBlock())
 	if err != nil {
 		b.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -364,7 +365,7 @@ func TestWatch(t *testing.T) {
 		})
 	}
 	for k := 1; k <= 3; k++ {
-		version := fmt.Sprint(k)
+		version := strconv.Itoa(k)
 		f.write("x.wasm", tiny{version: version}.wasm())
 		await(t, "version "+version, func() bool { p, err := f.reg.Lookup("tiny"); return err == nil && p.Version == version })
 	}

@@ -321,13 +321,18 @@ func (in *inspector) elementSection(r *reader) {
 			if r.err != nil {
 				return
 			}
-			if exprs {
-				r.constant(len(in.m.funcs), in.m.globals)
-			} else if f := r.u32("function index"); r.err == nil && uint64(f) >= uint64(len(in.m.funcs)) {
-				r.failf("function %d of %d", f, len(in.m.funcs))
-			}
+			in.element(r, exprs)
 		}
 	})
+}
+
+// element is one element of a segment: an expression, or the index of a function.
+func (in *inspector) element(r *reader, expr bool) {
+	if expr {
+		r.constant(len(in.m.funcs), in.m.globals)
+	} else if f := r.u32("function index"); r.err == nil && uint64(f) >= uint64(len(in.m.funcs)) {
+		r.failf("function %d of %d", f, len(in.m.funcs))
+	}
 }
 
 func (in *inspector) codeSection(r *reader) {

@@ -39,7 +39,7 @@ type Encoder interface {
 }
 
 // Surface is one protocol. Implementations hold no state and are safe for concurrent use.
-type Surface interface {
+type Surface interface { //nolint:interfacebloat // because it is all that differs between protocols, in one place
 	// Name labels metrics and logs: chat, messages.
 	Name() string
 	// Decode reads a request body. Its errors are *fault.Error with Param naming the place.

@@ -24,19 +24,19 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 // scrape returns weir's own lines of /metrics.
-func scrape(t testing.TB, m *telemetry.Metrics) string {
-	t.Helper()
-	w := get(t, m, nil, "/metrics")
+func scrape(tb testing.TB, m *telemetry.Metrics) string {
+	tb.Helper()
+	w := get(tb, m, nil, "/metrics")
 	if w.Code != http.StatusOK {
-		t.Fatalf("status %d: %s", w.Code, w.Body)
+		tb.Fatalf("status %d: %s", w.Code, w.Body)
 	}
 	return strings.Join(regexp.MustCompile(`(?m)^weir_.*$`).FindAllString(w.Body.String(), -1), "\n") + "\n"
 }
 
-func get(t testing.TB, m *telemetry.Metrics, notReady error, path string) *httptest.ResponseRecorder {
-	t.Helper()
+func get(tb testing.TB, m *telemetry.Metrics, notReady error, path string) *httptest.ResponseRecorder {
+	tb.Helper()
 	w := httptest.NewRecorder()
-	telemetry.Admin(m, func() error { return notReady }).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	telemetry.Admin(m, func() error { return notReady }).ServeHTTP(w, httptest.NewRequestWithContext(tb.Context(), http.MethodGet, path, nil))
 	return w
 }
 

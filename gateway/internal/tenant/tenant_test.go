@@ -26,8 +26,8 @@ engines = ["sim"]
 family = "qwen3"
 `
 
-func load(t testing.TB, text string) *config.Config {
-	t.Helper()
+func load(tb testing.TB, text string) *config.Config {
+	tb.Helper()
 	c, err := config.Parse("weir.toml", []byte(text), config.Options{
 		Known: config.Known{
 			Engines: []string{"sim"}, Families: []string{"qwen3", "qwen3_coder"}, Reasoning: []string{"qwen3"},
@@ -36,7 +36,7 @@ func load(t testing.TB, text string) *config.Config {
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

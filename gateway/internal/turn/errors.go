@@ -11,13 +11,11 @@ import (
 // classify maps what ended a turn to a fault. It is the one place where the engines' classes meet the
 // kinds that surfaces know.
 func classify(ctx context.Context, err error) *fault.Error {
-	var gone clientError
-	if errors.As(err, &gone) {
+	if gone, ok := errors.AsType[clientError](err); ok {
 		return fault.Wrap(fault.Canceled, gone.error, "the client is gone")
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		var f *fault.Error
-		if errors.As(cause, &f) {
+		if f, ok := errors.AsType[*fault.Error](cause); ok {
 			return f
 		}
 		if errors.Is(cause, context.DeadlineExceeded) {
@@ -25,8 +23,8 @@ func classify(ctx context.Context, err error) *fault.Error {
 		}
 		return fault.Wrap(fault.Canceled, cause, "the request was canceled")
 	}
-	var e *engines.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*engines.Error](err)
+	if !ok {
 		return fault.From(err)
 	}
 	switch e.Class {

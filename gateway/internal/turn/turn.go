@@ -223,7 +223,7 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 	if err != nil {
 		return err
 	}
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // because the stream is over either way
 	if err := r.start(); err != nil {
 		return clientError{err}
 	}
@@ -235,7 +235,7 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 		r.mu.Unlock()
 		d, err := stream.Next()
 		r.mu.Lock()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // because the contract gives io.EOF itself; one that is wrapped is a failure
 			return nil
 		}
 		if err != nil {
@@ -378,8 +378,7 @@ func (r *run) fail(ctx context.Context, err error) error {
 	if !r.started || !r.Streamed {
 		return f
 	}
-	var gone clientError
-	if errors.As(err, &gone) {
+	if _, gone := errors.AsType[clientError](err); gone {
 		return nil // nobody reads
 	}
 	if err := r.asm.Fail(event.Fault{Kind: string(f.Kind), Message: f.Public}); err == nil {

@@ -55,7 +55,7 @@ type Header struct {
 
 // Grammar reads the calls of one family of formats. It holds nothing but its configuration; all that
 // differs between streams is in State.
-type Grammar interface {
+type Grammar interface { //nolint:interfacebloat // because a format of calls is one thing, read by one machine
 	Openers() []Opener
 	// Closers are the closers of a wrapper; they are markers while one is owed.
 	Closers() []string

@@ -37,8 +37,10 @@ func New(texts ...string) *Set {
 	return s
 }
 
-// Len is the number of markers; Text is the marker with this id.
-func (s *Set) Len() int           { return len(s.texts) }
+// Len is the number of markers.
+func (s *Set) Len() int { return len(s.texts) }
+
+// Text is the marker with this id.
 func (s *Set) Text(id int) string { return s.texts[id] }
 
 // Find looks at b from offset from on and returns where the first marker begins, and which it is. Of

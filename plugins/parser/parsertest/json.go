@@ -107,7 +107,8 @@ func cuts(start guest.Start, input string, step int) []guesttest.Case {
 }
 
 func hermesSpans() Family {
-	return Family{Name: "hermes-spans", Config: `{"reasoning":"qwen3","tools":"hermes","markers":{"<think>":{"id":1},"</think>":{"id":2},"<tool_call>":{"id":4},"</tool_call>":{"id":5}}}`,
+	return Family{
+		Name: "hermes-spans", Config: `{"reasoning":"qwen3","tools":"hermes","markers":{"<think>":{"id":1},"</think>":{"id":2},"<tool_call>":{"id":4},"</tool_call>":{"id":5}}}`,
 		Cases: []guesttest.Case{
 			marked("strong-in-reasoning", tools, thinkIDs, "«<think>»a\n«<tool_call>»\n"+stockJSON+"\n«</tool_call>»\nb«</think>»c",
 				`reasoning "a"`, stock, text("\nbc")),
@@ -115,7 +116,8 @@ func hermesSpans() Family {
 			marked("quoted-by-the-user", tools, thinkIDs, "«<think>»like <tool_call>"+stockJSON+"«</think>»ok", "reasoning "+strconv.Quote("like <tool_call>"+stockJSON), text("ok")),
 			marked("unknown", tools, thinkIDs, "a\n«<tool_call>»{\"name\":\"nosuch\"}«</tool_call>»", text("a\n<tool_call>{\"name\":\"nosuch\"}</tool_call>")),
 			marked("none", none, thinkIDs, "«<tool_call>»{}«</tool_call>»", text("<tool_call>{}</tool_call>")),
-		}}
+		},
+	}
 }
 
 func longcat() Family {
@@ -159,6 +161,8 @@ func qwen3() Family {
 		c("broken-then-think", tools, "<tool_call>{\"name\":\"ping\", oops <think>a</think> b</tool_call>",
 			`call "ping"`, "end/truncated", `text! "oops"`, `reasoning "a"`, text(" b</tool_call>")),
 	}
-	return Family{Name: "qwen3", Config: `{"reasoning":"qwen3","tools":"hermes","markers":{}}`,
-		Cases: append(cases, cuts(tools, "<think>\nNeed two.\n</think>\n\nLook.\n"+call+"\n<think>b</think>"+call+"\nDone.", 13)...)}
+	return Family{
+		Name: "qwen3", Config: `{"reasoning":"qwen3","tools":"hermes","markers":{}}`,
+		Cases: append(cases, cuts(tools, "<think>\nNeed two.\n</think>\n\nLook.\n"+call+"\n<think>b</think>"+call+"\nDone.", 13)...),
+	}
 }

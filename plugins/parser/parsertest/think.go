@@ -81,7 +81,8 @@ func thinkInside() Family {
 var thinkIDs = map[string]uint32{"<think>": 1, "</think>": 2, "<|im_end|>": 3, "<tool_call>": 4, "</tool_call>": 5}
 
 func thinkSpans() Family {
-	return Family{Name: "think-spans", Config: `{"reasoning":"qwen3","markers":{"<think>":{"id":1,"textual":false},"</think>":{"id":2},"<|im_end|>":{"id":3,"textual":false},"<|other|>":{"id":9}}}`,
+	return Family{
+		Name: "think-spans", Config: `{"reasoning":"qwen3","markers":{"<think>":{"id":1,"textual":false},"</think>":{"id":2},"<|im_end|>":{"id":3,"textual":false},"<|other|>":{"id":9}}}`,
 		Cases: []guesttest.Case{
 			marked("block", plain, thinkIDs, "«<think>»\nplan\n«</think>»\n\nAnswer.", `reasoning "plan"`, `text "Answer."`),
 			marked("literal-is-data", plain, thinkIDs, "«<think>»a </think> b <think>«</think>»\n<think>c</think>",
@@ -91,5 +92,6 @@ func thinkSpans() Family {
 			marked("other-token", plain, thinkIDs, "a«<|other|>»b", `text "a<|other|>b"`),
 			marked("stop", plain, thinkIDs, "a\n«<|im_end|>»", `text "a"`, `end_turn`),
 			marked("stop-literal", plain, thinkIDs, "a<|im_end|>b", `text "a<|im_end|>b"`),
-		}}
+		},
+	}
 }

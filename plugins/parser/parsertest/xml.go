@@ -17,11 +17,12 @@ const (
 func call(name string, kv ...string) string { return open("call", name, kv...) + "\nend" }
 
 func open(head, name string, kv ...string) string {
-	out := head + " " + strconv.Quote(name)
+	var out strings.Builder
+	out.WriteString(head + " " + strconv.Quote(name))
 	for i := 0; i < len(kv); i += 2 {
-		out += "\nkey " + strconv.Quote(kv[i]) + "\nvalue/schema " + strconv.Quote(kv[i+1])
+		out.WriteString("\nkey " + strconv.Quote(kv[i]) + "\nvalue/schema " + strconv.Quote(kv[i+1]))
 	}
-	return out
+	return out.String()
 }
 
 // writeXML is a call of write with one value.
@@ -104,8 +105,10 @@ func coder() Family {
 		c("none", none, "a\n"+wrap(newsXML), text("a\n"+wrap(newsXML))),
 		c("no-tools", plain, wrap(newsXML)+newsXML, text(wrap(newsXML)+newsXML)),
 	}
-	return Family{Name: "qwen3_coder", Config: `{"tools":"qwen3_coder"}`,
-		Cases: append(cases, cuts(tools, "Look.\n\n"+wrap(stockXML+"\n"+newsXML)+"\n"+wrap(newsXML)+"\nend", 11)...)}
+	return Family{
+		Name: "qwen3_coder", Config: `{"tools":"qwen3_coder"}`,
+		Cases: append(cases, cuts(tools, "Look.\n\n"+wrap(stockXML+"\n"+newsXML)+"\n"+wrap(newsXML)+"\nend", 11)...),
+	}
 }
 
 func qwen35() Family {

@@ -15,6 +15,8 @@
 package taggedjson
 
 import (
+	"slices"
+
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/record"
@@ -171,10 +173,10 @@ func (g *Grammar) headerStep(s *state, h grammar.Header, b []byte) grammar.Verdi
 func (g *Grammar) headerValue(s *state, b []byte) grammar.Verdict {
 	n, status := s.json.Feed(b[s.off:])
 	s.off += uint16(n)
-	switch {
-	case status == jsonscan.Bad:
+	switch status {
+	case jsonscan.Bad:
 		return grammar.No
-	case status == jsonscan.More:
+	case jsonscan.More:
 		return grammar.More
 	}
 	switch s.head {
@@ -194,15 +196,12 @@ func (g *Grammar) headerValue(s *state, b []byte) grammar.Verdict {
 }
 
 func (g *Grammar) classify(key []byte) member {
-	for _, k := range g.cfg.Names {
-		if string(key) == k {
-			return name
-		}
-	}
-	for _, k := range g.cfg.Args {
-		if string(key) == k {
-			return args
-		}
+	is := func(k string) bool { return string(key) == k }
+	switch {
+	case slices.ContainsFunc(g.cfg.Names, is):
+		return name
+	case slices.ContainsFunc(g.cfg.Args, is):
+		return args
 	}
 	return other
 }
@@ -237,10 +236,8 @@ func (s *state) forget() {
 
 // escapes is how the host must read a name.
 func escapes(text []byte) record.Flags {
-	for _, c := range text {
-		if c == '\\' {
-			return record.EscJSON
-		}
+	if slices.Contains(text, '\\') {
+		return record.EscJSON
 	}
 	return record.EscNone
 }

@@ -2,6 +2,7 @@ package xmlparams
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/guest"
@@ -28,10 +29,8 @@ func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
 	if s.phase != inValue || s.armed {
 		return false
 	}
-	for _, c := range b {
-		if c == '<' {
-			return false
-		}
+	if slices.Contains(b, '<') {
+		return false
 	}
 	if n := len(b) - s.newline(b); n > 0 {
 		out.Emit(record.Value, 0, record.ValueSchema, n)
@@ -64,7 +63,7 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 			return g.cut(s, in)
 		case next == grammar.Hold && in.Decided && len(in.Rest()) > 0:
 			if s.phase != inValue {
-				return g.broken(s, in)
+				return g.broken(in)
 			}
 			s.pass(in, len(in.Rest()))
 			return grammar.Hold
@@ -89,7 +88,7 @@ func (g *Grammar) cut(s *state, in *grammar.Input) grammar.Next {
 }
 
 // broken ends a call at what has no place in it.
-func (g *Grammar) broken(s *state, in *grammar.Input) grammar.Next {
+func (g *Grammar) broken(in *grammar.Input) grammar.Next {
 	in.Emit(record.CallEnd, 0, record.CallTruncated, 0)
 	if in.Mute {
 		return grammar.Leave
@@ -122,7 +121,7 @@ func (g *Grammar) tag(s *state, in *grammar.Input) (next grammar.Next, again boo
 	case tagClose:
 		g.end(s, in, 0)
 	default:
-		return g.broken(s, in), false
+		return g.broken(in), false
 	}
 	return 0, true
 }
@@ -143,7 +142,7 @@ func (g *Grammar) key(s *state, in *grammar.Input) (next grammar.Next, again boo
 	for ; int(s.off) < len(rest); s.off++ {
 		switch c := rest[s.off]; {
 		case c == '<' || c == '\n' || int(s.off) > len(parameterOpen)+abi.MaxHeader:
-			return g.broken(s, in), false
+			return g.broken(in), false
 		case c != '>':
 			continue
 		}
@@ -154,7 +153,7 @@ func (g *Grammar) key(s *state, in *grammar.Input) (next grammar.Next, again boo
 			n++
 		}
 		if n == 0 {
-			return g.broken(s, in), false
+			return g.broken(in), false
 		}
 		in.Marker(len(parameterOpen) + lead)
 		in.Emit(record.Key, record.EscNone, 0, n)

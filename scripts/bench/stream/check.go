@@ -130,7 +130,7 @@ func (a *answer) chat(data []byte) error {
 func (a *answer) messages(data []byte) error {
 	var e struct {
 		Type  string
-		Block struct{ Name string } `json:"content_block"`
+		Block struct{ Type, Name string } `json:"content_block"`
 		Delta struct {
 			Thinking, Text string
 			JSON           string `json:"partial_json"`
@@ -149,7 +149,9 @@ func (a *answer) messages(data []byte) error {
 	case "message_stop":
 		a.whole = true
 	}
-	a.tool = append(a.tool, e.Block.Name...)
+	if e.Block.Type == "tool_use" {
+		a.tool = append(a.tool, e.Block.Name...)
+	}
 	a.reasoning = append(a.reasoning, e.Delta.Thinking...)
 	a.text = append(a.text, e.Delta.Text...)
 	a.arguments = append(a.arguments, e.Delta.JSON...)

@@ -18,11 +18,6 @@ const (
 	modePaced = "paced"
 )
 
-// prefill is the time before an answer. Without any the proxy breaks streams off now and then: net/http's
-// server closes a request's body as soon as a response begins, while its transport still looks for the end
-// of that body, and takes that for an error.
-const prefill = time.Millisecond
-
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 // double is an engine that answers every POST with the same stream. Its bytes are made once and it
@@ -111,13 +106,10 @@ func (d *double) connection(conn net.Conn) {
 		switch {
 		case req.Method != http.MethodPost:
 			_, err = io.WriteString(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+		case strings.HasPrefix(req.URL.Path, "/"+modePaced+"/"):
+			err = d.paced(conn)
 		default:
-			time.Sleep(prefill)
-			if strings.HasPrefix(req.URL.Path, "/"+modePaced+"/") {
-				err = d.paced(conn)
-			} else {
-				err = write(conn, d.bursts...)
-			}
+			err = write(conn, d.bursts...)
 		}
 		if err != nil || req.Close {
 			return

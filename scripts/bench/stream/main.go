@@ -97,7 +97,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	}
 	o.Script = script{Tokens: *tokens, Parts: *parts, Pace: *pace, Burst: *burst}
 	o.Rounds = 7
-	o.Burst = mode{Name: modeBurst, Streams: *burstStreams, Each: 100, Target: 1.6}
+	o.Burst = mode{Name: modeBurst, Streams: *burstStreams, Each: 200, Target: 1.6}
 	o.Paced = mode{Name: modePaced, Streams: *pacedStreams, Each: 4, Target: 1.3}
 	if *quick {
 		o.Rounds, o.Burst.Each, o.Paced.Each = 2, 50, 2

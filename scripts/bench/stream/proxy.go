@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -16,7 +18,10 @@ func serveProxy(ctx context.Context, ln net.Listener, upstream string) error {
 	s := &http.Server{
 		ReadHeaderTimeout: 30 * time.Second,
 		Handler: &httputil.ReverseProxy{
-			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
+			Rewrite: func(r *httputil.ProxyRequest) {
+				r.SetURL(to)
+				ownBody(r.Out)
+			},
 			FlushInterval: -1,
 			Transport:     &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: 5 * time.Minute, DisableCompression: true},
 		},
@@ -27,4 +32,19 @@ func serveProxy(ctx context.Context, ln net.Listener, upstream string) error {
 		return err
 	}
 	return nil
+}
+
+// ownBody takes a request's body off the connection it came on. Without that a stream breaks off now and
+// then where the engine answers at once: net/http's server closes a request's body when the response
+// begins, while its transport still looks for the end of that body, finds an error and closes the
+// connection to the engine.
+func ownBody(r *http.Request) {
+	if r.ContentLength <= 0 {
+		return
+	}
+	b := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, b); err != nil {
+		return // the transport will find out
+	}
+	r.Body = io.NopCloser(bytes.NewReader(b))
 }

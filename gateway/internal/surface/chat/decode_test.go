@@ -22,10 +22,14 @@ func TestMessages(t *testing.T) {
 		{"one part is a string", `{"role":"user","content":[{"type":"text","text":"a"}]}`, `user: text "a"`},
 		{"system", `{"role":"system","content":"s"}`, `system: text "s"`},
 		{"developer", `{"role":"developer","content":"s"}`, `developer: text "s"`},
-		{"null content and a call", `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1.50}"}}]}`,
-			`assistant: call c1 f "{\"a\": 1.50}"`},
-		{"order", `{"role":"assistant","tool_calls":[{"index":0,"function":{"arguments":"","name":"f"},"id":"c1"}],"content":"t","reasoning_content":"r"}`,
-			`assistant: reasoning "r" seal "" text "t" call c1 f ""`},
+		{
+			"null content and a call", `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1.50}"}}]}`,
+			`assistant: call c1 f "{\"a\": 1.50}"`,
+		},
+		{
+			"order", `{"role":"assistant","tool_calls":[{"index":0,"function":{"arguments":"","name":"f"},"id":"c1"}],"content":"t","reasoning_content":"r"}`,
+			`assistant: reasoning "r" seal "" text "t" call c1 f ""`,
+		},
 		{"reasoning by its other name", `{"role":"assistant","content":"t","reasoning":"r"}`, `assistant: reasoning "r" seal "" text "t"`},
 		{"both names", `{"role":"assistant","content":"","reasoning":"other","reasoning_content":"r"}`, `assistant: reasoning "r" seal ""`},
 		{"reasoning that is an object", `{"role":"assistant","content":"t","reasoning":{"x":1}}`, `assistant: text "t"`},
@@ -34,11 +38,15 @@ func TestMessages(t *testing.T) {
 		{"custom call", `{"role":"assistant","tool_calls":[{"id":"c1","type":"custom","custom":{"name":"patch","input":"*** {"}}]}`, `assistant: call c1 patch "*** {" custom`},
 		{"older call", `{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}`, `assistant: call  f "{}"`},
 		{"tool", `{"role":"tool","tool_call_id":"c1","content":"out"}`, `tool: result c1 [ text "out" ]`},
-		{"tool with parts", `{"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"out"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`,
-			`tool: result c1 [ text "out" image  "data:image/png;base64,AA==" "" ]`},
+		{
+			"tool with parts", `{"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"out"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`,
+			`tool: result c1 [ text "out" image  "data:image/png;base64,AA==" "" ]`,
+		},
 		{"function", `{"role":"function","name":"f","content":"out"}`, `tool(f): result  [ text "out" ]`},
-		{"media", `{"role":"user","content":[{"type":"image_url","image_url":"http://x/y.png"},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}},{"type":"file","file":{"filename":"f","file_data":"data:,x"}}]}`,
-			`user: image  "http://x/y.png" "" audio audio/wav "" "AA==" file  "data:,x" ""`},
+		{
+			"media", `{"role":"user","content":[{"type":"image_url","image_url":"http://x/y.png"},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}},{"type":"file","file":{"filename":"f","file_data":"data:,x"}}]}`,
+			`user: image  "http://x/y.png" "" audio audio/wav "" "AA==" file  "data:,x" ""`,
+		},
 		{"lone surrogate", `{"role":"user","content":"\ud83d"}`, `user: text "` + "\ufffd" + `"`},
 		{"unknown members", `{"role":"user","x":{"y":[1,{"z":"]"}]},"content":"a","cache_control":{"type":"ephemeral"}}`, `user: text "a"`},
 		{"a member twice", `{"role":"user","content":"a","content":"b"}`, `user: text "b"`},
@@ -114,7 +122,8 @@ func TestTools(t *testing.T) {
 	}
 	want := []conv.ToolDef{
 		{Name: "a", Description: "d", Schema: []byte(`{"z":1, "a":1.0}`), Strict: true},
-		{Name: "b"}, {Name: "c"},
+		{Name: "b"},
+		{Name: "c"},
 		{Name: "p", Kind: conv.Custom, Format: []byte(`{"type":"grammar"}`)},
 	}
 	if got, want := fmt.Sprintf("%+v", req.Tools), fmt.Sprintf("%+v", want); got != want {

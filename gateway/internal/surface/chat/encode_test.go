@@ -110,9 +110,13 @@ func TestCustomCall(t *testing.T) {
 	done := c
 	done.Arguments = []byte("*** Begin\n")
 	events := []event.Event{
-		{Kind: event.TurnStart}, {Kind: event.ToolStart, Call: c}, {Kind: event.ToolArgs, Text: done.Arguments},
-		{Kind: event.ToolEnd, Call: c, Complete: true}, {Kind: event.Dispatch, Call: done},
-		{Kind: event.UsageKind}, {Kind: event.Finish, Reason: event.ReasonToolUse},
+		{Kind: event.TurnStart},
+		{Kind: event.ToolStart, Call: c},
+		{Kind: event.ToolArgs, Text: done.Arguments},
+		{Kind: event.ToolEnd, Call: c, Complete: true},
+		{Kind: event.Dispatch, Call: done},
+		{Kind: event.UsageKind},
+		{Kind: event.Finish, Reason: event.ReasonToolUse},
 	}
 	got := string(surfacetest.Play(t, events, chat.Surface{}, request(), surfacetest.Info()))
 	for _, want := range []string{

@@ -20,26 +20,44 @@ func TestMessages(t *testing.T) {
 		{"one block is a string", `{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}`, `user: text "a"`},
 		{"blocks stay apart", `{"content":[{"type":"text","text":"a"},{"text":"b","type":"text"},{"type":"text","text":""}],"role":"user"}`, `user: text "a" text "b"`},
 		{"system inside", `{"role":"system","content":[{"type":"text","text":"env"},{"type":"tool_addition","x":1}],"output_config":{"effort":"low"}}`, `system: text "env"`},
-		{"turn in its order", `{"role":"assistant","content":[{"type":"thinking","thinking":"t1","signature":"s1"},{"type":"text","text":"x"},{"type":"tool_use","id":"u1","name":"f","input":{"z": 1.50,"a":1,"a":2}},{"type":"thinking","thinking":"t2","signature":""},{"input":{},"name":"g","id":"u2","type":"tool_use","caller":{"type":"direct"}}]}`,
-			`assistant: reasoning "t1" seal "s1" text "x" call u1 f "{\"z\": 1.50,\"a\":1,\"a\":2}" reasoning "t2" seal "" call u2 g "{}"`},
-		{"thinking without text", `{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"s"},{"type":"redacted_thinking","data":"d"}]}`,
-			`assistant: reasoning "" seal "s" reasoning "" seal "d"`},
+		{
+			"turn in its order", `{"role":"assistant","content":[{"type":"thinking","thinking":"t1","signature":"s1"},{"type":"text","text":"x"},{"type":"tool_use","id":"u1","name":"f","input":{"z": 1.50,"a":1,"a":2}},{"type":"thinking","thinking":"t2","signature":""},{"input":{},"name":"g","id":"u2","type":"tool_use","caller":{"type":"direct"}}]}`,
+			`assistant: reasoning "t1" seal "s1" text "x" call u1 f "{\"z\": 1.50,\"a\":1,\"a\":2}" reasoning "t2" seal "" call u2 g "{}"`,
+		},
+		{
+			"thinking without text", `{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"s"},{"type":"redacted_thinking","data":"d"}]}`,
+			`assistant: reasoning "" seal "s" reasoning "" seal "d"`,
+		},
 		{"our own empty signature", `{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"weir1.unsealed"}]}`, `assistant: reasoning "t" seal ""`},
 		{"no input", `{"role":"assistant","content":[{"type":"tool_use","id":"u1","name":"f"}]}`, `assistant: call u1 f "{}"`},
-		{"results and text", `{"role":"user","content":[{"tool_use_id":"u2","type":"tool_result","content":"two","is_error":true},{"type":"tool_result","tool_use_id":"u1","content":[{"type":"text","text":"one"}],"is_error":false},{"type":"text","text":"go on"}]}`,
-			"tool: result u2 [ text \"two\" ] error result u1 [ text \"one\" ]\nuser: text \"go on\""},
-		{"text before a result", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"u1"},{"type":"text","text":"b"}]}`,
-			"user: text \"a\"\ntool: result u1 [ ]\nuser: text \"b\""},
-		{"references", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":[{"type":"tool_reference","tool_name":"WebSearch"},{"type":"text","text":"Tool loaded."}]}]}`,
-			`tool: result u1 [ reference WebSearch text "Tool loaded." ]`},
-		{"media", `{"role":"user","content":[{"type":"image","source":{"media_type":"image/png","type":"base64","data":"AA=="}},{"type":"image","source":{"type":"url","url":"http://x/y.png"}},{"type":"document","title":"t","source":{"type":"base64","media_type":"application/pdf","data":"BB=="}}]}`,
-			`user: image image/png "" "AA==" image  "http://x/y.png" "" file application/pdf "" "BB=="`},
-		{"documents of text", `{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"plain"}},{"type":"document","source":{"type":"content","content":[{"type":"text","text":"a"},{"type":"document","source":1}]}},{"type":"search_result","source":"http://x","title":"t","content":[{"type":"text","text":"found"}]}]}`,
-			`user: text "plain" text "a" text "found"`},
-		{"media in a result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}`,
-			`tool: result u1 [ image image/png "" "AA==" ]`},
-		{"hosted and unknown blocks", `{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}},{"content":{"type":"web_search_tool_result_error"},"type":"web_search_tool_result"},{"type":"unheard_of","text":{},"source":[]},{"type":"text","text":"x"}]}`,
-			`assistant: text "x"`},
+		{
+			"results and text", `{"role":"user","content":[{"tool_use_id":"u2","type":"tool_result","content":"two","is_error":true},{"type":"tool_result","tool_use_id":"u1","content":[{"type":"text","text":"one"}],"is_error":false},{"type":"text","text":"go on"}]}`,
+			"tool: result u2 [ text \"two\" ] error result u1 [ text \"one\" ]\nuser: text \"go on\"",
+		},
+		{
+			"text before a result", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"u1"},{"type":"text","text":"b"}]}`,
+			"user: text \"a\"\ntool: result u1 [ ]\nuser: text \"b\"",
+		},
+		{
+			"references", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":[{"type":"tool_reference","tool_name":"WebSearch"},{"type":"text","text":"Tool loaded."}]}]}`,
+			`tool: result u1 [ reference WebSearch text "Tool loaded." ]`,
+		},
+		{
+			"media", `{"role":"user","content":[{"type":"image","source":{"media_type":"image/png","type":"base64","data":"AA=="}},{"type":"image","source":{"type":"url","url":"http://x/y.png"}},{"type":"document","title":"t","source":{"type":"base64","media_type":"application/pdf","data":"BB=="}}]}`,
+			`user: image image/png "" "AA==" image  "http://x/y.png" "" file application/pdf "" "BB=="`,
+		},
+		{
+			"documents of text", `{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"plain"}},{"type":"document","source":{"type":"content","content":[{"type":"text","text":"a"},{"type":"document","source":1}]}},{"type":"search_result","source":"http://x","title":"t","content":[{"type":"text","text":"found"}]}]}`,
+			`user: text "plain" text "a" text "found"`,
+		},
+		{
+			"media in a result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}`,
+			`tool: result u1 [ image image/png "" "AA==" ]`,
+		},
+		{
+			"hosted and unknown blocks", `{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}},{"content":{"type":"web_search_tool_result_error"},"type":"web_search_tool_result"},{"type":"unheard_of","text":{},"source":[]},{"type":"text","text":"x"}]}`,
+			`assistant: text "x"`,
+		},
 		{"empty", `{"role":"user","content":""}`, `user:`},
 		{"no content", `{"role":"user"}`, `user:`},
 	} {
@@ -62,8 +80,10 @@ func TestSystem(t *testing.T) {
 		{"none", ``, ``},
 		{"string", `"system":"s",`, `system: text "s"`},
 		{"empty", `"system":"",`, ``},
-		{"blocks", `"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=1;"},{"type":"text","text":"s","cache_control":{"type":"ephemeral"}},{"type":"image","source":{}}],`,
-			`system: text "x-anthropic-billing-header: cc_version=1;" text "s"`},
+		{
+			"blocks", `"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=1;"},{"type":"text","text":"s","cache_control":{"type":"ephemeral"}},{"type":"image","source":{}}],`,
+			`system: text "x-anthropic-billing-header: cc_version=1;" text "s"`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req, err := messages.Surface{}.Decode([]byte(`{"model":"m","max_tokens":1,`+tt.in+`"messages":[`+user+`]}`), nil)

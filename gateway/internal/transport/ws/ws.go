@@ -101,7 +101,7 @@ func Accept(w http.ResponseWriter, r *http.Request, opt Options) (*Conn, error) 
 	c := &Conn{conn: conn, opt: opt, room: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{}), unread: make(chan struct{})}
 	conn.SetPongHandler(func(string) error { return c.alive() })
 	if err := c.alive(); err != nil {
-		conn.Close()
+		_ = conn.Close()
 		return nil, err
 	}
 	c.writer.Add(1)
@@ -236,7 +236,7 @@ func (c *Conn) Wait() { c.writer.Wait() }
 
 func (c *Conn) pump() {
 	defer c.writer.Done()
-	defer c.conn.Close()
+	defer func() { _ = c.conn.Close() }()
 	ping := time.NewTicker(c.opt.PongWait * 9 / 10)
 	defer ping.Stop()
 	for {
@@ -261,7 +261,7 @@ func (c *Conn) writeQueued() error {
 		c.mu.Lock()
 		if len(c.queue) == 0 || c.err != nil {
 			c.mu.Unlock()
-			return nil
+			return nil //nolint:nilerr // because c.err ended the connection already; this is about writing
 		}
 		msg := c.queue[0]
 		c.queue = append(c.queue[:0], c.queue[1:]...)

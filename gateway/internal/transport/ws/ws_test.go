@@ -30,7 +30,7 @@ func serve(t *testing.T, opt ws.Options, f func(c *ws.Conn)) (*websocket.Conn, c
 		c.Wait()
 	}))
 	t.Cleanup(srv.Close)
-	client, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(srv.URL, "http"), nil)
+	client, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(srv.URL, "http"), nil) //nolint:bodyclose // because there is no body to close after an upgrade
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -260,11 +260,11 @@ func (m *Machine) next(dst []byte, c byte) []byte {
 
 // inside takes a byte of a string that is not plain.
 func (m *Machine) inside(dst []byte, c byte) []byte {
-	switch {
-	case c == m.quote:
+	switch c {
+	case m.quote:
 		m.end()
 		return append(dst, '"')
-	case c == '\\':
+	case '\\':
 		m.st, m.esc[0], m.nesc = inEscape, c, 1
 		return dst
 	}
@@ -311,9 +311,15 @@ var words = [...]struct {
 	from, to string
 	text     bool // to is a string
 }{
-	{"true", "true", false}, {"false", "false", false}, {"null", "null", false},
-	{"True", "true", false}, {"False", "false", false}, {"None", "null", false},
-	{"NaN", "NaN", true}, {"Infinity", "Infinity", true}, {"-Infinity", "-Infinity", true},
+	{"true", "true", false},
+	{"false", "false", false},
+	{"null", "null", false},
+	{"True", "true", false},
+	{"False", "false", false},
+	{"None", "null", false},
+	{"NaN", "NaN", true},
+	{"Infinity", "Infinity", true},
+	{"-Infinity", "-Infinity", true},
 }
 
 // endToken writes the number or word that is over.

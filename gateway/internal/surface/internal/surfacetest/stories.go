@@ -1,6 +1,10 @@
 package surfacetest
 
-import "github.com/weirgate/weir/abi/event"
+import (
+	"strings"
+
+	"github.com/weirgate/weir/abi/event"
+)
 
 // Story is a told turn.
 type Story struct {
@@ -39,13 +43,13 @@ func text(texts ...string) []event.Event {
 func call(index int, id, name string, args ...string) []event.Event {
 	c := event.Call{Index: index, ID: id, Name: name}
 	out := []event.Event{{Kind: event.ToolStart, Call: c}}
-	whole := ""
+	var whole strings.Builder
 	for _, s := range args {
 		out = append(out, event.Event{Kind: event.ToolArgs, Text: []byte(s)})
-		whole += s
+		whole.WriteString(s)
 	}
 	out = append(out, event.Event{Kind: event.ToolEnd, Call: c, Complete: true})
-	c.Arguments = []byte(whole)
+	c.Arguments = []byte(whole.String())
 	return append(out, event.Event{Kind: event.Dispatch, Call: c})
 }
 

@@ -59,7 +59,7 @@ func (Discard) Flush() error { return nil }
 func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE_GOLDEN") == "1" {
+	if os.Getenv("UPDATE_GOLDEN") == "1" { //nolint:forbidigo // because it is a switch of the tests
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -86,30 +86,30 @@ type Recording struct {
 
 // Recordings returns the recorded POST requests to a path, in order. Without the data the test is
 // skipped.
-func Recordings(t testing.TB, path string) []Recording {
-	t.Helper()
+func Recordings(tb testing.TB, path string) []Recording {
+	tb.Helper()
 	dir, err := filepath.Abs(".")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			break
 		}
 		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
+			tb.Fatal("no go.mod above the test")
 		}
 		dir = filepath.Dir(dir)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "..", "shared", "data", "recorded", "*.json"))
 	if err != nil || len(files) == 0 {
-		t.Skip("SKIPPED: no recorded requests in ../shared/data/recorded beside the repository")
+		tb.Skip("SKIPPED: no recorded requests in ../shared/data/recorded beside the repository")
 	}
 	var out []Recording
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		var r struct {
 			Client, Scenario, Method, Path string
@@ -117,14 +117,14 @@ func Recordings(t testing.TB, path string) []Recording {
 			Body                           json.RawMessage
 		}
 		if err := json.Unmarshal(raw, &r); err != nil {
-			t.Fatalf("%s: %v", f, err)
+			tb.Fatalf("%s: %v", f, err)
 		}
 		if r.Method != http.MethodPost || r.Path != path {
 			continue
 		}
 		var body bytes.Buffer // the files are indented, requests are not
 		if err := json.Compact(&body, r.Body); err != nil {
-			t.Fatalf("%s: %v", f, err)
+			tb.Fatalf("%s: %v", f, err)
 		}
 		rec := Recording{Name: filepath.Base(f), Scenario: r.Client + "/" + r.Scenario, Header: http.Header{}, Body: body.Bytes()}
 		for _, h := range r.Headers {
@@ -133,7 +133,7 @@ func Recordings(t testing.TB, path string) []Recording {
 		out = append(out, rec)
 	}
 	if len(out) == 0 {
-		t.Skipf("SKIPPED: no recorded requests to %s", path)
+		tb.Skipf("SKIPPED: no recorded requests to %s", path)
 	}
 	return out
 }
@@ -184,37 +184,37 @@ func dumpParts(parts []conv.Part) string {
 
 // Play tells a turn to an encoder, with the grammar of events checked, and returns what it wrote. A
 // keepalive comes before and after the whole, and after the first event.
-func Play(t testing.TB, events []event.Event, s surface.Surface, req *surface.Request, info surface.Info) []byte {
-	t.Helper()
+func Play(tb testing.TB, events []event.Event, s surface.Surface, req *surface.Request, info surface.Info) []byte {
+	tb.Helper()
 	var rec Recorder
 	enc := s.Encode(req, info, &rec)
 	check := event.Checker{Next: enc}
 	for i := range events {
 		if err := check.Event(&events[i]); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if i == 0 {
 			if err := enc.KeepAlive(); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 		}
 	}
 	if err := check.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := enc.KeepAlive(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return rec.Text.Bytes()
 }
 
 // Fold folds a told turn.
-func Fold(t testing.TB, events []event.Event) *event.Result {
-	t.Helper()
+func Fold(tb testing.TB, events []event.Event) *event.Result {
+	tb.Helper()
 	var f event.Folder
 	for i := range events {
 		if err := f.Event(&events[i]); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return &f.Result

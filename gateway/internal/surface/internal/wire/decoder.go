@@ -295,12 +295,10 @@ func (d *Decoder) syntax(err error) error {
 	if err == nil {
 		return nil
 	}
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
-	var e *jsonscan.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*jsonscan.Error](err); ok {
 		return fault.New(fault.Invalid, "the body is not JSON: byte %d: expected %s", d.base+e.Offset, e.Want)
 	}
 	return fault.New(fault.Invalid, "the body is not read: %v", err)

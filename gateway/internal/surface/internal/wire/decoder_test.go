@@ -1,8 +1,8 @@
 package wire_test
 
 import (
-	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,7 +32,7 @@ func TestInt(t *testing.T) {
 		if err == nil {
 			err = d.End()
 		}
-		got := fmt.Sprint(n)
+		got := strconv.FormatInt(n, 10)
 		if err != nil {
 			got = fault.From(err).Public
 		}
@@ -81,7 +81,7 @@ func TestTaggedOrder(t *testing.T) {
 func TestIgnoredIsBounded(t *testing.T) {
 	d := decoder(t, `{}`)
 	for i := range 1000 {
-		d.Ignore(fmt.Sprint(i % 100))
+		d.Ignore(strconv.Itoa(i % 100))
 	}
 	if n := len(d.Ignored()); n != 32 {
 		t.Errorf("%d names", n)

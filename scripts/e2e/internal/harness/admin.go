@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"bufio"
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// metric is the sum of a metric's samples at the admin address.
-func (s *server) metric(ctx context.Context, name string) (float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.admin+"/metrics", http.NoBody)
+// Metric is the sum of a metric's samples at the admin address.
+func (s *Server) Metric(ctx context.Context, name string) (float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Admin+"/metrics", http.NoBody)
 	if err != nil {
 		return 0, err
 	}
@@ -22,11 +22,11 @@ func (s *server) metric(ctx context.Context, name string) (float64, error) {
 		return 0, err
 	}
 	defer res.Body.Close()
-	return sumMetric(res.Body, name)
+	return SumMetric(res.Body, name)
 }
 
-// sumMetric reads the text format of Prometheus.
-func sumMetric(r io.Reader, name string) (float64, error) {
+// SumMetric reads the text format of Prometheus.
+func SumMetric(r io.Reader, name string) (float64, error) {
 	sum, found := 0.0, false
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -47,24 +47,24 @@ func sumMetric(r io.Reader, name string) (float64, error) {
 	return sum, lines.Err()
 }
 
-// untilIdle waits until no turn runs.
-func (s *server) untilIdle(ctx context.Context) error {
+// UntilIdle waits until no turn runs.
+func (s *Server) UntilIdle(ctx context.Context) error {
 	for {
-		n, err := s.metric(ctx, "weir_active_turns")
+		n, err := s.Metric(ctx, "weir_active_turns")
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return nil
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := Pause(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("%.0f turns still run: %w", n, err)
 		}
 	}
 }
 
-// pause waits between two looks at something.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits between two looks at something.
+func Pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -1,20 +1,22 @@
-package main
+package harness
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
-// chatUsage is what chat completions count.
-type chatUsage struct {
+// ChatUsage is what chat completions count.
+type ChatUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
 }
 
-type chatCall struct {
+// ChatCall is a call, or a fragment of one.
+type ChatCall struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Type     string `json:"type"`
@@ -24,8 +26,8 @@ type chatCall struct {
 	} `json:"function"`
 }
 
-// chatChunk is one event of a streamed chat completion.
-type chatChunk struct {
+// ChatChunk is one event of a streamed chat completion.
+type ChatChunk struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Model   string `json:"model"`
@@ -35,88 +37,88 @@ type chatChunk struct {
 			Role      string     `json:"role"`
 			Content   *string    `json:"content"`
 			Reasoning string     `json:"reasoning_content"`
-			ToolCalls []chatCall `json:"tool_calls"`
+			ToolCalls []ChatCall `json:"tool_calls"`
 		} `json:"delta"`
 		FinishReason *string `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *chatUsage `json:"usage"`
+	Usage *ChatUsage `json:"usage"`
 	Error *struct {
 		Message string `json:"message"`
 		Type    string `json:"type"`
 	} `json:"error"`
 }
 
-// chatAnswer is a whole answer, put together from a stream or read at once.
-type chatAnswer struct {
-	id, content, reasoning, finish string
-	calls                          []chatCall
-	usage                          *chatUsage
-	failure                        string
-	order                          string // r, t and c, in the order in which the kinds began
+// ChatAnswer is a whole answer, put together from a stream or read at once.
+type ChatAnswer struct {
+	ID, Content, Reasoning, Finish string
+	Calls                          []ChatCall
+	Usage                          *ChatUsage
+	Failure                        string // what an error in the stream said
+	Order                          string // r, t and c, in the order in which the kinds began
 }
 
-func (a *chatAnswer) began(kind string) {
-	if !strings.HasSuffix(a.order, kind) {
-		a.order += kind
+func (a *ChatAnswer) began(kind string) {
+	if !strings.HasSuffix(a.Order, kind) {
+		a.Order += kind
 	}
 }
 
-// foldChat puts a stream together as a client would, and checks on the way what clients rely on.
-func foldChat(events []sseEvent) (*chatAnswer, error) {
-	a := &chatAnswer{}
+// FoldChat puts a stream together as a client would, and checks on the way what clients rely on.
+func FoldChat(events []Event) (*ChatAnswer, error) {
+	a := &ChatAnswer{}
 	done := false
 	for i, e := range events {
 		if done {
-			return nil, fmt.Errorf("an event after [DONE]: %s", e.data)
+			return nil, fmt.Errorf("an event after [DONE]: %s", e.Data)
 		}
-		if e.data == "[DONE]" {
+		if e.Data == "[DONE]" {
 			done = true
 			continue
 		}
-		var c chatChunk
-		if err := json.Unmarshal([]byte(e.data), &c); err != nil {
-			return nil, fmt.Errorf("chunk %d: %w in %q", i, err, e.data)
+		var c ChatChunk
+		if err := json.Unmarshal([]byte(e.Data), &c); err != nil {
+			return nil, fmt.Errorf("chunk %d: %w in %q", i, err, e.Data)
 		}
 		if err := a.add(i, &c); err != nil {
-			return nil, fmt.Errorf("chunk %d: %w: %s", i, err, e.data)
+			return nil, fmt.Errorf("chunk %d: %w: %s", i, err, e.Data)
 		}
 	}
-	if !done && a.failure == "" {
+	if !done && a.Failure == "" {
 		return nil, errors.New("no [DONE]")
 	}
 	return a, nil
 }
 
-func (a *chatAnswer) add(i int, c *chatChunk) error {
+func (a *ChatAnswer) add(i int, c *ChatChunk) error {
 	if c.Error != nil {
-		a.failure = c.Error.Message
+		a.Failure = c.Error.Message
 		return nil
 	}
 	if c.Choices == nil {
 		return errors.New("no choices, which the official client throws on")
 	}
-	if c.Object != "chat.completion.chunk" || c.ID == "" || a.id != "" && a.id != c.ID {
-		return fmt.Errorf("object %q, id %q after %q", c.Object, c.ID, a.id)
+	if c.Object != "chat.completion.chunk" || c.ID == "" || a.ID != "" && a.ID != c.ID {
+		return fmt.Errorf("object %q, id %q after %q", c.Object, c.ID, a.ID)
 	}
-	a.id = c.ID
+	a.ID = c.ID
 	if len(*c.Choices) == 0 {
-		a.usage = c.Usage
+		a.Usage = c.Usage
 		return nil
 	}
 	ch := (*c.Choices)[0]
 	if i == 0 {
-		return expect("role of the first chunk", ch.Delta.Role, "assistant")
+		return Expect("role of the first chunk", ch.Delta.Role, "assistant")
 	}
-	if a.finish != "" {
+	if a.Finish != "" {
 		return errors.New("a delta after the finish")
 	}
 	if ch.Delta.Reasoning != "" {
 		a.began("r")
-		a.reasoning += ch.Delta.Reasoning
+		a.Reasoning += ch.Delta.Reasoning
 	}
 	if ch.Delta.Content != nil && *ch.Delta.Content != "" {
 		a.began("t")
-		a.content += *ch.Delta.Content
+		a.Content += *ch.Delta.Content
 	}
 	for _, t := range ch.Delta.ToolCalls {
 		if err := a.addCall(t); err != nil {
@@ -124,35 +126,35 @@ func (a *chatAnswer) add(i int, c *chatChunk) error {
 		}
 	}
 	if ch.FinishReason != nil {
-		a.finish = *ch.FinishReason
+		a.Finish = *ch.FinishReason
 	}
 	return nil
 }
 
-func (a *chatAnswer) addCall(t chatCall) error {
+func (a *ChatAnswer) addCall(t ChatCall) error {
 	if t.Index == nil {
 		return errors.New("a call without index")
 	}
 	a.began("c")
 	switch n := *t.Index; {
-	case n == len(a.calls):
+	case n == len(a.Calls):
 		if t.ID == "" || t.Type != "function" || t.Function.Name == "" {
 			return errors.New("the first fragment of a call has no id, type or name")
 		}
-		a.calls = append(a.calls, t)
-	case n < len(a.calls) && n >= 0:
+		a.Calls = append(a.Calls, t)
+	case n < len(a.Calls) && n >= 0:
 		if t.ID != "" || t.Function.Name != "" {
 			return errors.New("a later fragment of a call repeats its id or name")
 		}
-		a.calls[n].Function.Arguments += t.Function.Arguments
+		a.Calls[n].Function.Arguments += t.Function.Arguments
 	default:
-		return fmt.Errorf("call %d after %d", n, len(a.calls)-1)
+		return fmt.Errorf("call %d after %d", n, len(a.Calls)-1)
 	}
 	return nil
 }
 
-// chatBody is an answer that was not streamed.
-type chatBody struct {
+// ChatBody is an answer that was not streamed.
+type ChatBody struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Choices []struct {
@@ -160,34 +162,35 @@ type chatBody struct {
 			Role      string     `json:"role"`
 			Content   *string    `json:"content"`
 			Reasoning string     `json:"reasoning_content"`
-			ToolCalls []chatCall `json:"tool_calls"`
+			ToolCalls []ChatCall `json:"tool_calls"`
 		} `json:"message"`
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *chatUsage `json:"usage"`
+	Usage *ChatUsage `json:"usage"`
 }
 
-func (b *chatBody) answer() (*chatAnswer, error) {
+// Answer is what the only choice says.
+func (b *ChatBody) Answer() (*ChatAnswer, error) {
 	if len(b.Choices) != 1 || b.Object != "chat.completion" || b.Usage == nil {
 		return nil, fmt.Errorf("object %q, %d choices, usage %v", b.Object, len(b.Choices), b.Usage)
 	}
 	ch := b.Choices[0]
-	a := &chatAnswer{id: b.ID, reasoning: ch.Message.Reasoning, calls: ch.Message.ToolCalls, finish: ch.FinishReason, usage: b.Usage}
+	a := &ChatAnswer{ID: b.ID, Reasoning: ch.Message.Reasoning, Calls: ch.Message.ToolCalls, Finish: ch.FinishReason, Usage: b.Usage}
 	if ch.Message.Content != nil {
-		a.content = *ch.Message.Content
+		a.Content = *ch.Message.Content
 	}
 	return a, nil
 }
 
-// same compares what two answers say, ids aside.
-func (a *chatAnswer) same(b *chatAnswer) error {
-	err := errors.Join(expect("reasoning", a.reasoning, b.reasoning), expect("content", a.content, b.content),
-		expect("finish", a.finish, b.finish), expect("calls", len(a.calls), len(b.calls)))
+// Same compares what two answers say, ids aside.
+func (a *ChatAnswer) Same(b *ChatAnswer) error {
+	err := errors.Join(Expect("reasoning", a.Reasoning, b.Reasoning), Expect("content", a.Content, b.Content),
+		Expect("finish", a.Finish, b.Finish), Expect("calls", len(a.Calls), len(b.Calls)))
 	if err != nil {
 		return err
 	}
-	for i := range a.calls {
-		err = errors.Join(err, expect("name", a.calls[i].Function.Name, b.calls[i].Function.Name), expect("arguments", a.calls[i].Function.Arguments, b.calls[i].Function.Arguments))
+	for i := range a.Calls {
+		err = errors.Join(err, Expect("name", a.Calls[i].Function.Name, b.Calls[i].Function.Name), Expect("arguments", a.Calls[i].Function.Arguments, b.Calls[i].Function.Arguments))
 	}
 	return err
 }
@@ -195,15 +198,14 @@ func (a *chatAnswer) same(b *chatAnswer) error {
 // weatherParameters are those of the tool that scenarios offer.
 var weatherParameters = object{"type": "object", "properties": object{"city": object{"type": "string"}, "days": object{"type": "integer"}}, "required": list{"city"}}
 
-func chatTools() list {
+// ChatTools is the tool that scenarios offer.
+func ChatTools() list {
 	return list{object{"type": "function", "function": object{"name": "get_weather", "description": "Current weather of a city", "parameters": weatherParameters}}}
 }
 
-// chatRequest is a streamed request with one user message.
-func chatRequest(model, text string, more object) object {
+// ChatRequest is a streamed request with one user message.
+func ChatRequest(model, text string, more object) object {
 	body := object{"model": model, "stream": true, "stream_options": object{"include_usage": true}, "messages": list{object{"role": "user", "content": text}}}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	return body
 }

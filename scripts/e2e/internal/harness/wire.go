@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ type object = map[string]any
 
 type list = []any
 
-// modelList is what both families of clients read of /v1/models.
-type modelList struct {
+// ModelList is what both families of clients read of /v1/models.
+type ModelList struct {
 	Object  string `json:"object"`
 	HasMore *bool  `json:"has_more"`
 	FirstID string `json:"first_id"`
@@ -34,8 +34,8 @@ type modelList struct {
 	} `json:"data"`
 }
 
-// do sends a request; body may be nil, bytes, or a value that is sent as JSON.
-func (s *server) do(ctx context.Context, method, path string, body any, header ...string) (*http.Response, error) {
+// Do sends a request; body may be nil, bytes, or a value that is sent as JSON.
+func (s *Server) Do(ctx context.Context, method, path string, body any, header ...string) (*http.Response, error) {
 	var r io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -48,7 +48,7 @@ func (s *server) do(ctx context.Context, method, path string, body any, header .
 		}
 		r = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.url+path, r)
+	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, r)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +61,14 @@ func (s *server) do(ctx context.Context, method, path string, body any, header .
 	return client.Do(req)
 }
 
-// getJSON reads a body with a status of 200.
-func (s *server) getJSON(ctx context.Context, path string, into any) (http.Header, error) {
-	return s.exchange(ctx, http.MethodGet, path, nil, http.StatusOK, into)
+// GetJSON reads a body with a status of 200.
+func (s *Server) GetJSON(ctx context.Context, path string, into any) (http.Header, error) {
+	return s.Exchange(ctx, http.MethodGet, path, nil, http.StatusOK, into)
 }
 
-// exchange sends a request, wants a status, and decodes the body.
-func (s *server) exchange(ctx context.Context, method, path string, body any, status int, into any, header ...string) (http.Header, error) {
-	res, err := s.do(ctx, method, path, body, header...)
+// Exchange sends a request, wants a status, and decodes the body.
+func (s *Server) Exchange(ctx context.Context, method, path string, body any, status int, into any) (http.Header, error) {
+	res, err := s.Do(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -86,28 +86,29 @@ func (s *server) exchange(ctx context.Context, method, path string, body any, st
 	return res.Header, nil
 }
 
-// sseEvent is one server-sent event.
-type sseEvent struct {
-	name string
-	data string
+// Event is one server-sent event.
+type Event struct {
+	Name string
+	Data string
 }
 
-// stream posts a request and returns its events.
-func (s *server) stream(ctx context.Context, path string, body any, header ...string) ([]sseEvent, error) {
-	var events []sseEvent
-	err := s.follow(ctx, path, body, func(e sseEvent) error {
+// Stream posts a request and returns its events.
+func (s *Server) Stream(ctx context.Context, path string, body any, header ...string) ([]Event, error) {
+	var events []Event
+	err := s.Follow(ctx, path, body, func(e Event) error {
 		events = append(events, e)
 		return nil
 	}, header...)
 	return events, err
 }
 
-var errLeave = errors.New("leave")
+// ErrLeave ends Follow.
+var ErrLeave = errors.New("leave")
 
-// follow posts a request and hands over each event as it comes. When f returns errLeave the connection is
+// Follow posts a request and hands over each event as it comes. When f returns ErrLeave the connection is
 // closed, and there is no error.
-func (s *server) follow(ctx context.Context, path string, body any, f func(sseEvent) error, header ...string) error {
-	res, err := s.do(ctx, http.MethodPost, path, body, header...)
+func (s *Server) Follow(ctx context.Context, path string, body any, f func(Event) error, header ...string) error {
+	res, err := s.Do(ctx, http.MethodPost, path, body, header...)
 	if err != nil {
 		return err
 	}
@@ -116,36 +117,36 @@ func (s *server) follow(ctx context.Context, path string, body any, f func(sseEv
 		raw, _ := io.ReadAll(io.LimitReader(res.Body, 4096)) // as much as came
 		return fmt.Errorf("POST %s: status %d, %s: %.300s", path, res.StatusCode, kind, raw)
 	}
-	err = readEvents(res.Body, f)
-	if errors.Is(err, errLeave) {
+	err = ReadEvents(res.Body, f)
+	if errors.Is(err, ErrLeave) {
 		return nil
 	}
 	return err
 }
 
-// readEvents reads events to the end of r.
-func readEvents(r io.Reader, f func(sseEvent) error) error {
+// ReadEvents reads events to the end of r.
+func ReadEvents(r io.Reader, f func(Event) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
-	var e sseEvent
+	var e Event
 	var data []string
 	for lines.Scan() {
 		switch line := lines.Text(); {
 		case line == "":
 			if data != nil {
-				e.data = strings.Join(data, "\n")
+				e.Data = strings.Join(data, "\n")
 				if err := f(e); err != nil {
 					return err
 				}
 			}
-			e, data = sseEvent{}, nil
+			e, data = Event{}, nil
 		case strings.HasPrefix(line, ":"):
 		default:
 			field, value, _ := strings.Cut(line, ":")
 			value = strings.TrimPrefix(value, " ")
 			switch field {
 			case "event":
-				e.name = value
+				e.Name = value
 			case "data":
 				data = append(data, value)
 			}
@@ -160,16 +161,16 @@ func readEvents(r io.Reader, f func(sseEvent) error) error {
 	return nil
 }
 
-// expect makes an error of a comparison that does not hold.
-func expect[T comparable](what string, got, want T) error {
+// Expect makes an error of a comparison that does not hold.
+func Expect[T comparable](what string, got, want T) error {
 	if got != want {
 		return fmt.Errorf("%s: got %v, want %v", what, got, want)
 	}
 	return nil
 }
 
-// sameJSON compares two JSON texts by their values.
-func sameJSON(what, got, want string) error {
+// SameJSON compares two JSON texts by their values.
+func SameJSON(what, got, want string) error {
 	var a, b any
 	if err := json.Unmarshal([]byte(got), &a); err != nil {
 		return fmt.Errorf("%s: %w in %q", what, err, got)
@@ -182,5 +183,5 @@ func sameJSON(what, got, want string) error {
 	if errX != nil || errY != nil {
 		return errors.Join(errX, errY)
 	}
-	return expect(what, string(x), string(y))
+	return Expect(what, string(x), string(y))
 }

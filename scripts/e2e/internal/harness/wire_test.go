@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"strings"
@@ -6,11 +6,11 @@ import (
 )
 
 // messageStream makes events of lines "name data".
-func messageStream(lines ...string) []sseEvent {
-	var events []sseEvent
+func messageStream(lines ...string) []Event {
+	var events []Event
 	for _, l := range lines {
 		name, data, _ := strings.Cut(l, " ")
-		events = append(events, sseEvent{name: name, data: `{"type":"` + name + `"` + data + `}`})
+		events = append(events, Event{Name: name, Data: `{"type":"` + name + `"` + data + `}`})
 	}
 	return events
 }
@@ -55,7 +55,7 @@ func TestFoldMessages(t *testing.T) {
 		"ping before the start":  {lines: []string{ping, start}, want: "ping before"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := foldMessages(messageStream(c.lines...))
+			_, err := FoldMessages(messageStream(c.lines...))
 			checkError(t, err, c.want)
 		})
 	}
@@ -96,71 +96,37 @@ func TestFoldChat(t *testing.T) {
 		"not JSON":               {data: []string{"{"}, want: "chunk 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var events []sseEvent
+			var events []Event
 			for _, d := range c.data {
-				events = append(events, sseEvent{data: d})
+				events = append(events, Event{Data: d})
 			}
-			_, err := foldChat(events)
+			_, err := FoldChat(events)
 			checkError(t, err, c.want)
 		})
 	}
 }
 
 func TestReadEvents(t *testing.T) {
-	var got []sseEvent
+	var got []Event
 	in := ": comment\nevent: a\ndata: 1\ndata:2\n\ndata: [DONE]\n\nevent: empty\n\n"
-	err := readEvents(strings.NewReader(in), func(e sseEvent) error {
+	err := ReadEvents(strings.NewReader(in), func(e Event) error {
 		got = append(got, e)
 		return nil
 	})
-	if err != nil || len(got) != 2 || got[0] != (sseEvent{name: "a", data: "1\n2"}) || got[1] != (sseEvent{data: "[DONE]"}) {
+	if err != nil || len(got) != 2 || got[0] != (Event{Name: "a", Data: "1\n2"}) || got[1] != (Event{Data: "[DONE]"}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if err := readEvents(strings.NewReader("data: cut"), func(sseEvent) error { return nil }); err == nil {
+	if err := ReadEvents(strings.NewReader("data: cut"), func(Event) error { return nil }); err == nil {
 		t.Error("a cut event was taken for whole")
-	}
-}
-
-func TestParseClaude(t *testing.T) {
-	run, err := parseClaude(`{"type":"system","subtype":"init"}
-{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"t","name":"Bash","input":{"command":"echo x"}}]}}
-{"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"x"}]}}
-{"type":"assistant","message":{"content":[{"type":"text","text":"it said x"}]}}
-{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"it said x"}
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(run.toolUses) != 1 || string(run.toolUses[0].Input) != `{"command":"echo x"}` || len(run.results) != 1 || run.results[0] != `"x"` || !run.ended || run.final.Turns != 2 {
-		t.Errorf("got %+v", run)
-	}
-	if _, err := parseClaude("not json"); err == nil {
-		t.Error("accepted what is not JSON")
 	}
 }
 
 func TestSumMetric(t *testing.T) {
 	const text = "# HELP weir_x x\nweir_x_total 9\nweir_x{model=\"a b\"} 2\nweir_x{model=\"c\"} 3e0\n"
-	if n, err := sumMetric(strings.NewReader(text), "weir_x"); n != 5 || err != nil {
+	if n, err := SumMetric(strings.NewReader(text), "weir_x"); n != 5 || err != nil {
 		t.Errorf("got %v, %v", n, err)
 	}
-	if _, err := sumMetric(strings.NewReader(text), "weir_y"); err == nil {
+	if _, err := SumMetric(strings.NewReader(text), "weir_y"); err == nil {
 		t.Error("found what is not there")
-	}
-}
-
-func TestVerdict(t *testing.T) {
-	for name, c := range map[string]struct {
-		result  result
-		verdict string
-		detail  string
-	}{
-		"pass": {result{note: "n"}, "pass", "n"},
-		"skip": {result{err: errSkip}, "skip", "skipped"},
-		"fail": {result{err: errNoServer}, "FAIL", "its server did not start"},
-	} {
-		if c.result.verdict() != c.verdict || c.result.detail() != c.detail {
-			t.Errorf("%s: got %s, %s", name, c.result.verdict(), c.result.detail())
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"bytes"
@@ -9,14 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// ended is what a process left.
-type ended struct {
-	stdout, stderr string
+// Output is what a process left.
+type Output struct {
+	Stdout, Stderr string
 }
 
 // tail keeps the last bytes written to it.
@@ -45,9 +46,9 @@ func (t *tail) String() string {
 	return string(t.buf)
 }
 
-// execute runs a process to its end. When ctx ends, its whole process group is killed. A process that
+// Execute runs a process to its end. When ctx ends, its whole process group is killed. A process that
 // fails gives an error with the last thing it said.
-func execute(ctx context.Context, dir string, env []string, name string, args ...string) (ended, error) {
+func Execute(ctx context.Context, dir string, env []string, name string, args ...string) (Output, error) {
 	var stdout, stderr tail
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, env
@@ -57,7 +58,7 @@ func execute(ctx context.Context, dir string, env []string, name string, args ..
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	err := cmd.Run()
-	out := ended{stdout: stdout.String(), stderr: stderr.String()}
+	out := Output{Stdout: stdout.String(), Stderr: stderr.String()}
 	if err == nil {
 		return out, nil
 	}
@@ -66,19 +67,19 @@ func execute(ctx context.Context, dir string, env []string, name string, args ..
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return out, fmt.Errorf("%s: %w: %s", filepath.Base(name), err, out.reason())
+	return out, fmt.Errorf("%s: %w: %s", filepath.Base(name), err, out.Reason())
 }
 
-// reason is the last line of the errors, or of the output where there is none.
-func (e ended) reason() string {
-	text := strings.TrimSpace(e.stderr)
+// Reason is what a client program says it is, else the last line of the errors, or of the output.
+func (e Output) Reason() string {
+	text := strings.TrimSpace(e.Stderr)
 	if text == "" {
-		text = strings.TrimSpace(e.stdout)
+		text = strings.TrimSpace(e.Stdout)
 	}
 	lines := strings.Split(text, "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "FAIL: ") {
-			return strings.TrimPrefix(lines[i], "FAIL: ")
+	for _, line := range slices.Backward(lines) {
+		if reason, ok := strings.CutPrefix(line, "FAIL: "); ok {
+			return reason
 		}
 	}
 	return lines[len(lines)-1]
@@ -104,37 +105,27 @@ func inherit(names ...string) []string {
 	return env
 }
 
-// clean is an environment with a home of its own and nothing that would change what a client does.
-func clean(home string, extra ...string) []string {
+// CleanEnv is an environment with a home of its own and nothing that would change what a client does.
+func CleanEnv(home string, extra ...string) []string {
 	env := append(inherit(kept...), "HOME="+home, "NO_PROXY=127.0.0.1,localhost")
 	return append(env, extra...)
 }
 
-// installing is the environment of package managers.
-func installing(extra ...string) []string {
+// InstallEnv is the environment of package managers.
+func InstallEnv(extra ...string) []string {
 	return append(inherit(append(kept, forInstall...)...), extra...)
 }
 
-// lookPath finds a command, or says that it is not there.
-func lookPath(names ...string) (string, error) {
-	for _, n := range names {
-		if path, err := exec.LookPath(n); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("%w: %s is not installed", errSkip, strings.Join(names, " or "))
-}
-
-// copyFile writes a copy under a name that only appears when it is whole.
-func copyFile(from, to string) error {
+// CopyFile writes a copy under a name that only appears when it is whole.
+func CopyFile(from, to string) error {
 	b, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	return writeWhole(to, b)
+	return WriteWhole(to, b)
 }
 
-func writeWhole(path string, b []byte) error {
+func WriteWhole(path string, b []byte) error {
 	part := path + ".part"
 	return errors.Join(os.WriteFile(part, b, 0o600), os.Rename(part, path))
 }

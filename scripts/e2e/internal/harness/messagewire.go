@@ -1,22 +1,23 @@
-package main
+package harness
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// messageUsage is what messages count.
-type messageUsage struct {
+// MessageUsage is what messages count.
+type MessageUsage struct {
 	Input  *int `json:"input_tokens"`
 	Cached int  `json:"cache_read_input_tokens"`
 	Output *int `json:"output_tokens"`
 }
 
-// messageBlock is a content block, also in the form in which it is sent back.
-type messageBlock struct {
+// MessageBlock is a content block, also in the form in which it is sent back.
+type MessageBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
 	Thinking  string          `json:"thinking,omitempty"`
@@ -26,22 +27,22 @@ type messageBlock struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 }
 
-// messageAnswer is a whole answer.
-type messageAnswer struct {
+// MessageAnswer is a whole answer.
+type MessageAnswer struct {
 	Type       string         `json:"type"`
 	Role       string         `json:"role"`
 	ID         string         `json:"id"`
 	Model      string         `json:"model"`
-	Content    []messageBlock `json:"content"`
+	Content    []MessageBlock `json:"content"`
 	StopReason *string        `json:"stop_reason"`
-	Usage      messageUsage   `json:"usage"`
+	Usage      MessageUsage   `json:"usage"`
 
-	started messageUsage // as message_start had it
-	failure string       // of an error event
+	Started MessageUsage `json:"-"` // as message_start had it
+	Failure string       `json:"-"` // of an error event
 }
 
-// kinds are the types of the blocks in order.
-func (a *messageAnswer) kinds() string {
+// Kinds are the types of the blocks in order.
+func (a *MessageAnswer) Kinds() string {
 	var k []string
 	for _, b := range a.Content {
 		k = append(k, b.Type)
@@ -49,14 +50,16 @@ func (a *messageAnswer) kinds() string {
 	return strings.Join(k, " ")
 }
 
-func (a *messageAnswer) stop() string {
+// Reason is stop_reason, null where there is none.
+func (a *MessageAnswer) Reason() string {
 	if a.StopReason == nil {
 		return "null"
 	}
 	return *a.StopReason
 }
 
-func (a *messageAnswer) text() string {
+// Text is all text blocks.
+func (a *MessageAnswer) Text() string {
 	var b strings.Builder
 	for _, block := range a.Content {
 		b.WriteString(block.Text)
@@ -67,8 +70,8 @@ func (a *messageAnswer) text() string {
 type messageEvent struct {
 	Type    string        `json:"type"`
 	Index   *int          `json:"index"`
-	Message messageAnswer `json:"message"`
-	Block   messageBlock  `json:"content_block"`
+	Message MessageAnswer `json:"message"`
+	Block   MessageBlock  `json:"content_block"`
 	Delta   struct {
 		Type       string  `json:"type"`
 		Text       string  `json:"text"`
@@ -77,7 +80,7 @@ type messageEvent struct {
 		Partial    string  `json:"partial_json"`
 		StopReason *string `json:"stop_reason"`
 	} `json:"delta"`
-	Usage messageUsage `json:"usage"`
+	Usage MessageUsage `json:"usage"`
 	Error struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
@@ -87,27 +90,27 @@ type messageEvent struct {
 // messageFolder checks the grammar of a stream of messages:
 // message_start (ping | block)* message_delta message_stop, or error anywhere.
 type messageFolder struct {
-	answer messageAnswer
+	answer MessageAnswer
 	state  string // the event that came last, pings aside; "" before the first
 	signed bool   // a signature came, so the block must end
 	input  []byte
 }
 
-// foldMessages puts a stream together as a client would.
-func foldMessages(events []sseEvent) (*messageAnswer, error) {
+// FoldMessages puts a stream together as a client would.
+func FoldMessages(events []Event) (*MessageAnswer, error) {
 	f := &messageFolder{}
 	for i, e := range events {
 		var m messageEvent
-		if err := json.Unmarshal([]byte(e.data), &m); err != nil {
-			return nil, fmt.Errorf("event %d: %w in %q", i, err, e.data)
+		if err := json.Unmarshal([]byte(e.Data), &m); err != nil {
+			return nil, fmt.Errorf("event %d: %w in %q", i, err, e.Data)
 		}
 		// Clients dispatch on the name of the event, some on the type in its data.
-		err := expect("name of the event", e.name, m.Type)
+		err := Expect("name of the event", e.Name, m.Type)
 		if err == nil {
 			err = f.add(&m)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("event %d: %w: %s", i, err, e.data)
+			return nil, fmt.Errorf("event %d: %w: %s", i, err, e.Data)
 		}
 	}
 	if f.state != "message_stop" && f.state != "error" {
@@ -137,7 +140,7 @@ func (f *messageFolder) add(m *messageEvent) error {
 		}
 		return nil
 	case "error":
-		f.state, f.answer.failure = "error", m.Error.Type+": "+m.Error.Message
+		f.state, f.answer.Failure = "error", m.Error.Type+": "+m.Error.Message
 		return nil
 	}
 	before, known := follows[m.Type]
@@ -160,9 +163,9 @@ func (f *messageFolder) add(m *messageEvent) error {
 	return f.block(m)
 }
 
-func (f *messageFolder) begin(m *messageAnswer) error {
+func (f *messageFolder) begin(m *MessageAnswer) error {
 	f.answer = *m
-	f.answer.started = m.Usage
+	f.answer.Started = m.Usage
 	if m.Type != "message" || m.Role != "assistant" || m.ID == "" || m.Content == nil || len(m.Content) != 0 || m.StopReason != nil || m.Usage.Input == nil || m.Usage.Output == nil {
 		return errors.New("the message is not an empty one with usage")
 	}
@@ -182,7 +185,7 @@ func (f *messageFolder) block(m *messageEvent) error {
 			return errors.New("a tool_use starts with input {}, an id and a name")
 		}
 	}
-	if err := expect("index", *m.Index, open); err != nil {
+	if err := Expect("index", *m.Index, open); err != nil {
 		return err
 	}
 	b := &f.answer.Content[open]
@@ -203,7 +206,7 @@ func (f *messageFolder) block(m *messageEvent) error {
 	return nil
 }
 
-func (f *messageFolder) delta(b *messageBlock, m *messageEvent) error {
+func (f *messageFolder) delta(b *MessageBlock, m *messageEvent) error {
 	if f.signed {
 		return errors.New("a delta after the signature")
 	}
@@ -222,33 +225,33 @@ func (f *messageFolder) delta(b *messageBlock, m *messageEvent) error {
 	return nil
 }
 
-// same compares what two answers say, ids and signatures aside.
-func (a *messageAnswer) same(b *messageAnswer) error {
-	err := errors.Join(expect("blocks", a.kinds(), b.kinds()), expect("stop_reason", a.stop(), b.stop()))
+// Same compares what two answers say, ids and signatures aside.
+func (a *MessageAnswer) Same(b *MessageAnswer) error {
+	err := errors.Join(Expect("blocks", a.Kinds(), b.Kinds()), Expect("stop_reason", a.Reason(), b.Reason()))
 	if err != nil {
 		return err
 	}
 	for i := range a.Content {
 		x, y := a.Content[i], b.Content[i]
-		err = errors.Join(err, expect("text", x.Text, y.Text), expect("thinking", x.Thinking, y.Thinking), expect("name", x.Name, y.Name))
+		err = errors.Join(err, Expect("text", x.Text, y.Text), Expect("thinking", x.Thinking, y.Thinking), Expect("name", x.Name, y.Name))
 		if x.Type == "tool_use" {
-			err = errors.Join(err, sameJSON("input", string(x.Input), string(y.Input)))
+			err = errors.Join(err, SameJSON("input", string(x.Input), string(y.Input)))
 		}
 	}
 	return err
 }
 
-func messageTools() list {
+// MessageTools is the tool that scenarios offer.
+func MessageTools() list {
 	return list{object{"name": "get_weather", "description": "Current weather of a city", "input_schema": weatherParameters}}
 }
 
-func thinking() object { return object{"type": "enabled", "budget_tokens": 1024} }
+// Thinking switches thinking on.
+func Thinking() object { return object{"type": "enabled", "budget_tokens": 1024} }
 
-// messageRequest is a streamed request with one user message.
-func messageRequest(model, text string, more object) object {
+// MessageRequest is a streamed request with one user message.
+func MessageRequest(model, text string, more object) object {
 	body := object{"model": model, "max_tokens": 2048, "stream": true, "messages": list{object{"role": "user", "content": text}}}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	return body
 }
