@@ -39,3 +39,15 @@ bench:
 # Start a gateway with the simulated engine.
 run *args:
     go run ./gateway/cmd/weir serve {{args}}
+
+# Run the real clients against a gateway.
+e2e *args:
+    go run ./scripts/e2e {{args}}
+
+# Put the gateway's cost a token beside a bare reverse proxy's.
+bench-stream *args:
+    go run ./scripts/bench/stream {{args}}
+
+# Everything that must hold before a change goes in.
+ci *steps:
+    .ci/run {{steps}}

@@ -1,13 +1,17 @@
 package gateway_test
 
 import (
+	"encoding/binary"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/engines/enginetest"
+	wasm "github.com/weirgate/weir/gateway/internal/sandbox/wasmtest"
 )
 
 // slashes is a model whose output a plugin of the folder parses.
@@ -49,11 +53,42 @@ func (w *world) refusedFile(name string) string {
 	return ""
 }
 
+// allText is a hand-made plugin that calls everything text, small enough to be compiled in no time.
+func allText(name, version string) []byte {
+	const desc, manifestAt, in, room, window, records = 0x100, 0x1000, 0x4000, 0x2000, 0x200, 0x8000
+	const i, l = "\x7f", "\x7e"
+	m := &wasm.Module{}
+	one := m.Type(nil, []byte(i))
+	open := m.Type([]byte(i), []byte(i))
+	call := m.Type([]byte(i+i+i), []byte(l))
+	put := func(at int32, value string) string {
+		return wasm.I32Const(records+at) + value + wasm.Store(0)
+	}
+	// No records for no bytes, else one.
+	text := wasm.LocalGet(0) + wasm.Eqz + wasm.If + wasm.I64Const(0) + wasm.Return + wasm.End +
+		put(0, wasm.I32Const(int32(record.Text))) + put(4, wasm.I32Const(in)) + put(8, wasm.LocalGet(0)) + put(12, wasm.I32Const(0)) +
+		wasm.I64Const(records<<32|record.Size)
+	m.Export(abi.ExportDescribe, wasm.Func, m.Func(one, nil, wasm.I32Const(desc)))
+	m.Export(abi.ExportOpen, wasm.Func, m.Func(open, nil, wasm.I32Const(0)))
+	m.Export(abi.ExportFeed, wasm.Func, m.Func(call, nil, text))
+	m.Export(abi.ExportFinish, wasm.Func, m.Func(call, nil, text))
+	m.Memory(2)
+	m.Export(abi.ExportMemory, wasm.Memory, 0)
+	manifest := `{"name": "` + name + `", "version": "` + version + `", "abi": 1, "kinds": ["parser"]}`
+	var d []byte
+	for _, v := range []uint32{abi.Magic, abi.DescriptorSize, in, room, window, 16, manifestAt, uint32(len(manifest))} {
+		d = binary.LittleEndian.AppendUint32(d, v)
+	}
+	m.Data(desc, d)
+	m.Data(manifestAt, []byte(manifest))
+	return m.Bytes()
+}
+
 // TestDropIn takes a plugin through its life under a running gateway: it is dropped in, serves, is replaced
 // while a stream runs, survives bad files, and is deleted.
 func TestDropIn(t *testing.T) {
 	t.Parallel()
-	first, second := guestWasm(t, "slashes", "1"), guestWasm(t, "slashes", "2")
+	first, second := guestWasm(t), allText("slashes", "2")
 	w, _ := run(t, options{more: slashes})
 	s := messages()
 	unavailable := func() bool {
@@ -78,20 +113,20 @@ func TestDropIn(t *testing.T) {
 
 	gate := make(chan struct{}, 2)
 	gate <- struct{}{}
-	w.double.Play(enginetest.Script{Chunks: enginetest.Say("/old", " way/ done"), Gate: gate})
+	w.double.Play(enginetest.Script{Chunks: enginetest.Say("/ancient", " way/ done"), Gate: gate})
 	st := w.open(s.path, s.body("slashes", "hello", streamed))
-	frames := st.until("old")
+	frames := st.until("ancient")
 	w.drop("slashes.wasm", second, false)
 	eventually(t, "the new version is live", func() bool { v, _ := w.plugin("slashes"); return v == "2" })
 	if n := w.gw.LivePlugins(); n != 3 {
 		t.Errorf("%d versions live, want the built-in one, the old and the new", n)
 	}
 	w.double.Play(enginetest.Script{Chunks: enginetest.Say("/new", " way/ done")})
-	if a := w.ask(s, s.body("slashes", "hello", streamed)); plain(a.Blocks) != `text "new way done"` {
+	if a := w.ask(s, s.body("slashes", "hello", streamed)); plain(a.Blocks) != `text "/new way/ done"` {
 		t.Errorf("version 2: %s", plain(a.Blocks))
 	}
 	gate <- struct{}{}
-	if a := s.read(t, append(frames, st.rest()...)); plain(a.Blocks) != `reasoning "old way" | text " done"` {
+	if a := s.read(t, append(frames, st.rest()...)); plain(a.Blocks) != `reasoning "ancient way" | text " done"` {
 		t.Errorf("the stream that began on version 1: %s", plain(a.Blocks))
 	}
 	eventually(t, "the old version is gone", func() bool { return w.gw.LivePlugins() == 2 })
@@ -100,12 +135,12 @@ func TestDropIn(t *testing.T) {
 	eventually(t, "a bad file is refused", func() bool { v, why := w.plugin("slashes"); return v == "2" && why != "" })
 	w.drop("junk.wasm", []byte("hello"), true)
 	eventually(t, "a file that is no module is refused", func() bool { return w.refusedFile("junk.wasm") != "" })
-	w.drop("taken.wasm", guestWasm(t, "hermes", "1"), true)
+	w.drop("taken.wasm", allText("hermes", "1"), true)
 	eventually(t, "the name of a built-in is refused", func() bool { return strings.Contains(w.refusedFile("taken.wasm"), "reserved") })
 	if log := w.log.String(); strings.Count(log, "plugin refused") != 3 {
 		t.Errorf("refusals are told once each:\n%s", log)
 	}
-	if a := w.ask(s, s.body("slashes", "hello", streamed)); plain(a.Blocks) != `text "new way done"` {
+	if a := w.ask(s, s.body("slashes", "hello", streamed)); plain(a.Blocks) != `text "/new way/ done"` {
 		t.Errorf("after bad files: %s", plain(a.Blocks))
 	}
 
@@ -119,7 +154,7 @@ func TestDropIn(t *testing.T) {
 // TestPluginTraps has a plugin that fails in the middle of a stream, under both policies.
 func TestPluginTraps(t *testing.T) {
 	t.Parallel()
-	b := guestWasm(t, "slashes", "1")
+	b := guestWasm(t)
 	for _, policy := range []string{"raw", "abort"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
@@ -131,15 +166,15 @@ func TestPluginTraps(t *testing.T) {
 				w.tb = t
 				gate := make(chan struct{}, 3)
 				gate <- struct{}{}
-				w.double.Play(enginetest.Script{Chunks: enginetest.Say("/why/ so", "! /and/", " on"), Gate: gate})
+				w.double.Play(enginetest.Script{Chunks: enginetest.Say("/why/ because", "! /and/", " on"), Gate: gate})
 				st := w.open(s.path, s.body("slashes", "hello", streamed))
-				frames := st.until("so") // the trap must not take back what was delivered
+				frames := st.until("because") // the trap must not take back what was delivered
 				gate <- struct{}{}
 				gate <- struct{}{}
 				a := s.read(t, append(frames, st.rest()...))
 				if policy == "raw" {
-					if got := plain(a.Blocks); got != `reasoning "why" | text " so! /and/ on"` || a.Finish != s.stop {
-						t.Errorf("got %s, %s", got, a.Finish)
+					if got := plain(a.Blocks); got != `reasoning "why" | text " because! /and/ on"` || a.Finish != s.stop {
+						t.Errorf("got %s, %s\n%s", got, a.Finish, w.log)
 					}
 				} else if a.Fault == nil || !strings.Contains(a.Fault.Message, "parser failed") || a.of("reasoning") != "why" {
 					t.Errorf("got %+v, %+v", a, a.Fault)

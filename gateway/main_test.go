@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,14 +10,17 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/plugins/builtin"
 )
 
 // shared is what is made once for the whole test binary.
 type shared struct {
 	dir   string
-	cache string // compiled plugins
-	mu    sync.Mutex
-	wasm  map[string][]byte // guests built so far, by version
+	cache string                 // compiled plugins
+	warm  func() error           // compiles the built-in guest into the cache
+	guest func() ([]byte, error) // builds the plugin of testdata
 }
 
 var once shared
@@ -27,7 +31,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	once.dir, once.cache, once.wasm = dir, filepath.Join(dir, "cache"), map[string][]byte{}
+	once.dir, once.cache = dir, filepath.Join(dir, "weir") // where $XDG_CACHE_HOME/weir would be
+	once.guest = sync.OnceValues(buildGuest)
+	once.warm = sync.OnceValue(func() error { return compile(builtin.Wasm()) })
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	if code == 0 {
@@ -38,6 +44,21 @@ func TestMain(m *testing.M) {
 	}
 	os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// compile loads a plugin once for its compiled code, so that gateways which start side by side do not all
+// compile it.
+func compile(wasm []byte) error {
+	h, err := plughost.New(plughost.Options{CacheDir: once.cache})
+	if err != nil {
+		return err
+	}
+	p, err := h.Load(context.Background(), "", wasm, "cache")
+	if err != nil {
+		return err
+	}
+	p.Retire()
+	return nil
 }
 
 // leaked waits until no more goroutines run than before the tests, and returns the stacks of those that
@@ -54,26 +75,27 @@ func leaked(before int) string {
 	return ""
 }
 
-// guestWasm builds the plugin of testdata under a name and version.
-func guestWasm(tb testing.TB, name, version string) []byte {
-	tb.Helper()
-	once.mu.Lock()
-	defer once.mu.Unlock()
-	key := name + "@" + version
-	if b := once.wasm[key]; b != nil {
-		return b
-	}
-	out := filepath.Join(once.dir, key+".wasm")
-	flags := "-ldflags=-s -w -buildid= -X main.name=" + name + " -X main.version=" + version
-	c := exec.CommandContext(tb.Context(), "go", "build", "-buildmode=c-shared", "-trimpath", flags, "-o", out, "./testdata/plugin")
+// buildGuest builds the plugin of testdata and compiles it into the cache.
+func buildGuest() ([]byte, error) {
+	out := filepath.Join(once.dir, "plugin.wasm")
+	c := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w -buildid=", "-o", out, "./testdata/plugin")
 	c.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := c.CombinedOutput(); err != nil {
-		tb.Fatalf("build the plugin: %v: %s", err, text)
+		return nil, fmt.Errorf("build the plugin: %w: %s", err, text)
 	}
 	b, err := os.ReadFile(out)
 	if err != nil {
+		return nil, err
+	}
+	return b, compile(b)
+}
+
+// guestWasm is the plugin of testdata.
+func guestWasm(tb testing.TB) []byte {
+	tb.Helper()
+	b, err := once.guest()
+	if err != nil {
 		tb.Fatal(err)
 	}
-	once.wasm[key] = b
 	return b
 }

@@ -52,11 +52,8 @@ func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	return out, &decided, nil
 }
 
-// plan asks the model's policy. Without one, everything is replayed as it came.
+// plan asks the model's policy.
 func (m *model) plan(req *conv.Request) ([]plan.Op, error) {
-	if m.planner == nil {
-		return nil, nil
-	}
 	outline, err := chatml.Outline(req, m.Thinking)
 	if err != nil {
 		return nil, err

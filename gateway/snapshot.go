@@ -109,13 +109,12 @@ func (g *Gateway) bind(m *config.Model, engines map[string]*engine) (*model, err
 	for _, name := range m.Engines {
 		b.engines = append(b.engines, engines[name])
 	}
-	if m.Policy != "" {
+	if m.Family != "" {
 		p, err := g.registry.Lookup(builtinName)
 		if err != nil {
 			return nil, err
 		}
-		doc := append(jsonscan.AppendString([]byte(`{"policy":`), m.Policy), '}')
-		if b.planner, err = p.Planner(doc); err != nil {
+		if b.planner, err = p.Planner(policyConfig(m)); err != nil {
 			return nil, fmt.Errorf("policy %s: %w", m.Policy, err)
 		}
 	}
@@ -136,6 +135,24 @@ func (g *Gateway) bind(m *config.Model, engines map[string]*engine) (*model, err
 		return nil, err
 	}
 	return b, nil
+}
+
+// policyConfig is the open config of a model's policy. Without a policy all reasoning is replayed; where
+// the model starts to think is the family's matter in any case.
+func policyConfig(m *config.Model) []byte {
+	policy, start := m.Policy, "none"
+	if policy == "" {
+		policy = "keep_all"
+	}
+	switch chatml.Dialect(m.Family) {
+	case chatml.Qwen3:
+		start = "model"
+	case chatml.Qwen35:
+		start = "prompt"
+	}
+	doc := jsonscan.AppendString([]byte(`{"policy":`), policy)
+	doc = jsonscan.AppendString(append(doc, `,"start":`...), start)
+	return append(doc, '}')
 }
 
 // parserConfig is the open config of a built-in parser. Where every engine of the model names special

@@ -13,6 +13,9 @@ import (
 // builtinPlugin loads the built-in guest for one test.
 func builtinPlugin(tb testing.TB) *plughost.Plugin {
 	tb.Helper()
+	if err := once.warm(); err != nil {
+		tb.Fatal(err)
+	}
 	h, err := plughost.New(plughost.Options{CacheDir: once.cache})
 	if err != nil {
 		tb.Fatal(err)

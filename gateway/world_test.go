@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; it is never what a test measures.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // options are the parts of a test's configuration that differ from the usual one: model "sim" on the
 // simulated engine without any pace, model "double" on a scripted one.
@@ -118,6 +118,9 @@ func newWorld(tb testing.TB, o options) *world {
 	})
 	w.engine = srv.URL + "/v1"
 	w.configure(o)
+	if err := once.warm(); err != nil {
+		tb.Fatal(err)
+	}
 	gw, err := gateway.New(tb.Context(), gateway.Options{
 		ConfigFile: w.file, Listen: "127.0.0.1:0", Admin: "off", Version: "test",
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
@@ -333,9 +336,15 @@ func (w *world) untilEngine(r *http.Request) *http.Request {
 func defaultWorld(tb testing.TB) *world {
 	tb.Helper()
 	dir := tb.TempDir()
+	if err := once.warm(); err != nil {
+		tb.Fatal(err)
+	}
 	gw, err := gateway.New(tb.Context(), gateway.Options{LookupEnv: func(name string) (string, bool) {
-		if name == "XDG_DATA_HOME" || name == "XDG_CACHE_HOME" || name == "HOME" {
+		switch name {
+		case "XDG_DATA_HOME", "HOME":
 			return dir, true
+		case "XDG_CACHE_HOME":
+			return once.dir, true
 		}
 		return "", false
 	}})

@@ -14,7 +14,7 @@ import (
 //	member = key ( value.. value(FIN) | open { member } close )
 //
 // with markers and one name and id anywhere in a call, members of an array without keys, arguments of
-// one type a call, and a truncated call ending anywhere.
+// one type a call, and a truncated call ending anywhere, also in a value, which then has no FIN.
 type grammar struct {
 	inCall, weak, named, identified bool
 	args, keys                      bool

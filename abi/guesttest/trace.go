@@ -39,7 +39,8 @@ var ErrLaw = errors.New("law broken")
 //	open/object, open/array, open/auto, close/object.., end, end/truncated
 //	fault "export" (only where c.Raw allows it)
 //
-// A call whose name comes after its first argument is `call ?` and later `name ".."`. Neither pieces nor
+// A call whose name comes after its first argument is `call ?` and later `name ".."`, or its end where that
+// name is refused. Neither pieces nor
 // lengths show in a trace. No piece ends inside a span: an engine never cuts a special token.
 //
 // The error tells of a broken law: L2 (the records' bytes are the input), L5 and L7 (no fault), L6 (the
@@ -219,23 +220,10 @@ type line struct {
 	closed bool // what follows does not merge
 }
 
-// Accept is the verdict on a name. One that comes after its arguments cannot be taken back.
+// Accept is the verdict on a name.
 func (t *tracer) Accept(recs []record.Record, in []byte) bool {
 	name := recs[len(recs)-1]
-	if t.accept == nil || slices.Contains(t.accept, string(in[name.Ptr:name.Ptr+name.Len])) {
-		return true
-	}
-	header := false
-	for _, r := range recs[:len(recs)-1] {
-		switch r.Kind {
-		case record.CallBegin:
-			header = true
-		case record.Marker, record.ID:
-		default:
-			header = false
-		}
-	}
-	return !header
+	return t.accept == nil || slices.Contains(t.accept, string(in[name.Ptr:name.Ptr+name.Len]))
 }
 
 // Record appends r to the trace and checks the grammar.

@@ -6,6 +6,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/record"
@@ -34,8 +35,8 @@ type Guest interface {
 // Sink takes the records of a stream in order, with their bytes.
 type Sink interface {
 	// Accept gives the verdict on the name that ends a feed, before any record of that feed is
-	// delivered: false takes the call back, and its bytes will come as text. recs are the feed's
-	// records, in their input.
+	// delivered: false takes the feed back, and the call, or what is left of one that began in an earlier
+	// feed, will come as text. recs are the feed's records, in their input.
 	Accept(recs []record.Record, in []byte) bool
 	// Record delivers one record. b is valid until it returns.
 	Record(r record.Record, b []byte) error
@@ -71,7 +72,7 @@ type Stream struct {
 	saved   []byte        // window before the call, to go back to
 	buf     []byte        // held bytes, then the piece
 	spans   []record.Span // of buf
-	refused record.Span   // verdict that stands: no call begins at or before Off
+	refused record.Span   // verdict that stands: no call begins or gets its name at or before Off
 	hasRef  bool
 	raw     bool
 	ended   bool
@@ -265,7 +266,7 @@ func (s *Stream) prepare(flags uint32) {
 }
 
 // take checks and delivers the records of a call. again says that the guest waits to be called with
-// what is left: after a name, and after a refused one.
+// what is left: after a name, after a refused one, and after a call_begin whose name comes last.
 func (s *Stream) take(export string) (again bool, used int, err error) {
 	recs := s.call.Records
 	if len(recs) == 0 {
@@ -275,16 +276,16 @@ func (s *Stream) take(export string) (again bool, used int, err error) {
 		return false, 0, s.fail(export, err)
 	}
 	last := recs[len(recs)-1]
-	if last.Kind == record.Name {
-		again = true
-		if !s.sink.Accept(recs, s.buf) {
-			if err := s.refuse(recs); err != nil {
-				return false, 0, s.fail(export, err)
-			}
-			return true, 0, nil
+	if last.Kind == record.Name && !s.sink.Accept(recs, s.buf) {
+		if err := s.refuse(recs); err != nil {
+			return false, 0, s.fail(export, err)
 		}
+		return true, 0, nil
+	}
+	if last.Kind == record.Name || last.Kind == record.CallBegin {
+		again = true
 		if last.Ptr+last.Len == 0 {
-			return false, 0, s.fail(export, fmt.Errorf("%w: an accepted name consumes nothing", ErrProtocol))
+			return false, 0, s.fail(export, fmt.Errorf("%w: a return after %v that consumes nothing", ErrProtocol, last.Kind))
 		}
 	}
 	used = int(last.Ptr + last.Len)
@@ -307,12 +308,12 @@ func (s *Stream) take(export string) (again bool, used int, err error) {
 }
 
 // check holds one call to the laws: known kinds and flags, no gap, nothing beyond the input, and a
-// return directly after a name.
+// return directly after a name, and after a call_begin without one.
 func (s *Stream) check(recs []record.Record) error {
 	if len(recs) > abi.MaxRecords {
 		return fmt.Errorf("%w: %d records, at most %d", ErrProtocol, len(recs), abi.MaxRecords)
 	}
-	pos := uint64(0)
+	pos, header := uint64(0), false
 	for i, r := range recs {
 		if err := record.Check(r); err != nil {
 			return fmt.Errorf("%w: record %d: %w", ErrProtocol, i, err)
@@ -330,29 +331,42 @@ func (s *Stream) check(recs []record.Record) error {
 		if r.Kind == record.Name && i != len(recs)-1 {
 			return fmt.Errorf("%w: %d records after a name, expected a return", ErrProtocol, len(recs)-1-i)
 		}
+		switch r.Kind {
+		case record.CallBegin:
+			header = i != len(recs)-1
+		case record.Name:
+			header = false
+		case record.Marker, record.ID:
+		default:
+			if header && r.Kind < record.KindIgnored {
+				return fmt.Errorf("%w: record %d: %v after a call_begin, expected its name or a return", ErrProtocol, i, r.Kind)
+			}
+		}
+	}
+	if header {
+		return fmt.Errorf("%w: a header without its name, expected a return after its call_begin", ErrProtocol)
 	}
 	return nil
 }
 
-// refuse goes back to before the call and forbids a call at its opener.
+// refuse goes back to before the call and forbids a call at its opener, or the name where the call began in
+// an earlier feed.
 func (s *Stream) refuse(recs []record.Record) error {
 	if len(s.call.Window) == 0 {
 		return ErrSticky
 	}
-	off := -1
-	for _, r := range recs {
+	off := recs[len(recs)-1].Ptr
+	for _, r := range slices.Backward(recs) {
 		if r.Kind == record.CallBegin {
-			off = int(r.Ptr)
+			off = r.Ptr
+			break
 		}
 	}
-	if off < 0 {
-		return fmt.Errorf("%w: a refused name without its call_begin in the same feed", ErrProtocol)
-	}
-	if s.hasRef && uint32(off) <= s.refused.Off {
-		return fmt.Errorf("%w: a call begins at %d though it was refused up to %d", ErrProtocol, off, s.refused.Off)
+	if s.hasRef && off <= s.refused.Off {
+		return fmt.Errorf("%w: a call at %d though it was refused up to %d", ErrProtocol, off, s.refused.Off)
 	}
 	copy(s.call.Window, s.saved)
-	s.refused, s.hasRef = record.Span{Off: uint32(off), Token: abi.RefusedToken}, true
+	s.refused, s.hasRef = record.Span{Off: off, Token: abi.RefusedToken}, true
 	return nil
 }
 

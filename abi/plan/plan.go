@@ -34,7 +34,8 @@ type Row struct {
 type Outline struct {
 	Rows []Row
 	// Switches is a JSON object: {"thinking": "on|off|adaptive"|absent, "effort": ..|absent, "kwargs": {..},
-	// "tools": n}. What the client said under kwargs is never overridden by a policy.
+	// "default": "on|off", "tools": n}; default is what the host's configuration says where the client is
+	// silent. What the client said under kwargs is never overridden by a policy.
 	Switches []byte
 }
 

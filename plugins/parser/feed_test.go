@@ -42,7 +42,7 @@ func (s *stream) feed(piece []byte) {
 		n := s.out.Pos()
 		s.buf = s.buf[:copy(s.buf, s.buf[n:])]
 		recs := s.out.Records()
-		if len(recs) == 0 || recs[len(recs)-1].Kind != 6 {
+		if len(recs) == 0 || recs[len(recs)-1].Kind != 5 && recs[len(recs)-1].Kind != 6 {
 			return
 		}
 	}

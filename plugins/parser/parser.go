@@ -12,17 +12,20 @@
 // a call follows, it is markup, else content; at the end of the stream it is content.
 //
 // Quotes: a textual marker between two equal quote characters (`, " or ') is content. After such a
-// character a marker waits for one more byte; at the end of the stream it is a marker.
+// character a marker waits for one more byte; at the end of the stream it is a marker. A textual opener of
+// a call in a code span is content: behind an odd number of backticks on its line. So a call on a line of
+// its own in a fenced block is a call. A marker that the engine names as a token is never quoted.
 //
 // Calls: only in a stream whose request has tools and does not forbid them; otherwise their markers are
 // text. A call begins when its header is whole, at most abi.MaxHeader bytes; what does not become a header
-// is content. A call in open reasoning ends the reasoning, and is weak where its opener is mere text.
-// After it text follows, and a closer of the reasoning that comes later is dropped. A call whose name the
-// host refuses is text, all of it; in reasoning it stays reasoning. A closer of a wrapper is dropped
-// after the wrapper's last call, and otherwise text.
+// is content. An opener without a wrapper counts only where a line, a block or what follows a marker
+// begins, but for white space. A call in open reasoning ends the reasoning, and is weak where its opener is
+// mere text. After it text follows, and a closer of the reasoning that comes later is dropped. A call
+// whose name the host refuses is text, all of it; in reasoning it stays reasoning. A closer of a wrapper
+// is dropped after the wrapper's last call, and otherwise text.
 //
 // The end of the stream within a header gives text; within a call it ends the call as truncated, with no
-// byte of a marker in its arguments.
+// byte of a marker in its arguments, and a value that is open stays open.
 package parser
 
 import (
@@ -84,6 +87,8 @@ type window struct {
 	mute    bool  // the region is text, since its call was refused
 	owed    bool  // a wrapper's closer may come
 	broken  bool  // text up to that closer is malformed
+	code    bool  // an odd number of backticks stands before the front, on its line
+	fresh   bool  // no content since the last marker or call, or since the start
 }
 
 // Program is the composed parser. It serves one call at a time, like every guest.Program.
@@ -123,7 +128,7 @@ func (p *Program) Open(doc []byte) error {
 		return errTools
 	}
 	p.compile(&c)
-	p.template = window{tools: p.grammar != nil, think: think.State{Edge: true}}
+	p.template = window{tools: p.grammar != nil, think: think.State{Edge: true}, fresh: true}
 	if p.think != nil {
 		p.template.think = p.think.Start(guest.Start{})
 	}
@@ -173,6 +178,7 @@ func (p *Program) compile(c *config) {
 	for k := range texts {
 		p.byText[k] = match.New(texts[k]...)
 	}
+	p.byText[1].Watch('`')
 }
 
 // Start implements guest.Program.
@@ -240,6 +246,12 @@ func (p *Program) header(decided bool) bool {
 	switch {
 	case v == grammar.More && !decided:
 		return false
+	case v == grammar.Void:
+		p.in.Mute = false
+		p.in.Marker(int(w.scanned))
+		p.grammar.Begin(&w.call, h, &p.in)
+		w.mode, w.scanned, w.fresh, w.code = scanning, 0, true, false
+		return true
 	case v == grammar.More, v == grammar.No, mute && w.think.In:
 		w.mode = scanning
 		w.scanned++
@@ -256,20 +268,27 @@ func (p *Program) header(decided bool) bool {
 	w.scanned = 0
 	p.grammar.Begin(&w.call, h, &p.in)
 	w.mode, w.mute = calling, mute
-	return mute || v == grammar.Early
+	return mute
 }
 
 // body goes on with a call.
 func (p *Program) body() bool {
 	w := &p.window
-	p.in.Mute = w.mute
+	p.in.Mute, p.in.Last = w.mute, grammar.Nothing
 	next := p.grammar.Body(&w.call, &p.in)
 	w.mute = p.in.Mute
+	switch p.in.Last {
+	case grammar.Wrote:
+		w.think.Wrote(true)
+	case grammar.Began:
+		w.think.Called()
+	}
 	switch next {
 	case grammar.Hold, grammar.Named:
 		return false
 	}
 	w.mode, w.scanned = scanning, 0
+	w.fresh, w.code = !w.mute, false
 	w.owed = next != grammar.Leave
 	w.broken = next == grammar.Broken
 	return true

@@ -15,7 +15,8 @@ import (
 // fragments are what random inputs are made of: whole markers, halves of them, and what stands around.
 var fragments = []string{
 	"<think>", "</think>", "<tool_call>", "</tool_call>", "<function=ping>", "<function=nosuch>", "<function=write>", "</function>",
-	"<parameter=a>", "<parameter=b>", "</parameter>", "<TOOLCALL>", "</TOOLCALL>", "[", "]", ",", "{", "}", "\"", "`", "'",
+	"<parameter=a>", "<parameter=b>", "</parameter>", "<TOOLCALL>", "</TOOLCALL>", "[", "]", ",", "{", "}", "\"", "`", "'", "`a", "```\n", "\n```\n", "null", "5", "[]", `{"n\u0061me": "ping"`, `"name": "nosuch"}`, `{"arguments": {}, "name": "nosuch"}`,
+	"\n</parameter>\n", "\n<parameter=a>\n", "\n</function>\n", "\n<function=ping>\n", "\n</tool_call>\n",
 	`{"name": "ping", "arguments": `, `{"name": "nosuch"`, `{"arguments": {}, "name": "ping"}`, `{"a": 1}`, `{"name":"ping"}`, `"name": "x"`,
 	"\n", "\n\n", " ", "\r\n", "\r", "\t", strings.Repeat(" ", 33), "text", "é", "\xff", "<", "</", "<t", "<too", "l_call>", "<thi", "nk>", "</par", "ameter>", "<func", "tion=", ">", "=",
 	"<seed:tool_call>", "</seed:tool_call>", "<seed:think>", strings.Repeat("n", 100), `\`, `\"`, "<|im_end|>", "«<think>»", "«</think>»", "«<tool_call>»", "«</tool_call>»",
@@ -54,11 +55,6 @@ func agree(t *testing.T, g host.Guest, c guesttest.Case, seed uint64) {
 		got, err := guesttest.Trace(g, c, split)
 		if err != nil {
 			t.Fatalf("%q in chunks: %v\n%s", c.Input, err, got)
-		}
-		// A refusal reaches back to every call of its feed. A nameless one before it is then text at once,
-		// else a call that the host makes text when it ends without a name: the same, told in two ways.
-		if c.Accept != nil && strings.Contains(got+whole, "call ?") {
-			continue
 		}
 		if got != whole {
 			t.Fatalf("%q in chunks %v gives\n%s\nwhole\n%s", c.Input, split(len(c.Input)), got, whole)

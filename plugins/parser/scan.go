@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"bytes"
+
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/record"
@@ -20,7 +22,7 @@ func (p *Program) prose(b []byte, out *guest.Out) bool {
 	if w.tools {
 		set = p.byText[1]
 	}
-	if !set.Misses(b[w.scanned:]) {
+	if !set.Misses(b[w.scanned:]) || w.code && bytes.IndexByte(b, '\n') >= 0 {
 		return false
 	}
 	n := len(b)
@@ -31,7 +33,7 @@ func (p *Program) prose(b []byte, out *guest.Out) bool {
 	if n == 0 {
 		return true
 	}
-	w.last = b[n-1]
+	w.last, w.fresh = b[n-1], false
 	if w.think.In {
 		w.think.Last = think.Reasoning
 		out.Emit(record.Reasoning, 0, 0, n)
@@ -176,6 +178,36 @@ func (p *Program) write(b []byte) {
 		p.in.Out.Extend(record.Text, 0, record.PhaseNone, len(b))
 	}
 	w.think.Wrote(!w.think.Edge || grammar.Space(b) < len(b))
+	w.fresh = false
+	if w.tools && (w.code || bytes.IndexByte(b, '`') >= 0) {
+		w.code = spans(b, w.code)
+	}
+}
+
+// spans reports that b ends in a code span; before says that it begins in one.
+func spans(b []byte, before bool) bool {
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		b, before = b[i+1:], false
+	}
+	return before != (bytes.Count(b, []byte{'`'})%2 == 1)
+}
+
+// mentioned reports that the opener of a call at at is data for what stands before it on its line: it is in
+// a code span, or has no wrapper and does not begin the line. What is not emitted before it is white space.
+func (p *Program) mentioned(at int, bare bool) bool {
+	w := &p.window
+	front := p.in.Out.Pos()
+	if bytes.IndexByte(p.in.Bytes[front:at], '\n') >= 0 {
+		return false
+	}
+	if w.code {
+		return true
+	}
+	before := w.last
+	if front > 0 {
+		before = p.in.Bytes[front-1]
+	}
+	return bare && !w.fresh && before != '\n'
 }
 
 // outcome is what became of a marker.
@@ -198,6 +230,9 @@ func (p *Program) meet(at, id int, spanned, decided bool) outcome {
 			return refused
 		}
 	case roleCall:
+		if !spanned && p.mentioned(at, m.weak) {
+			return refused
+		}
 		w.mode, w.marker, w.call = heading, uint8(id), grammar.State{}
 		w.weak = m.weak || w.think.In && !spanned
 		w.scanned = uint16(at - p.in.Out.Pos())
@@ -212,7 +247,11 @@ func (p *Program) meet(at, id int, spanned, decided bool) outcome {
 			return o
 		}
 	}
+	if v == think.Drop && m.role == roleClose && !w.think.Edge && w.think.Last == think.Content && at > p.in.Out.Pos() {
+		p.write(p.in.Bytes[p.in.Out.Pos():at])
+	}
 	p.marker(at - p.in.Out.Pos())
+	w.fresh, w.code = true, false
 	switch m.role {
 	case roleOpen, roleClose:
 		if v == think.Again {

@@ -71,7 +71,7 @@ func parse(tb testing.TB, g host.Guest, start guest.Start, input string, size in
 
 // valueParts are what values are made of; no line of the format stands among them outside of a sample.
 var valueParts = []string{
-	"a", "x y", "\n", "\n\n", " ", "\t", "\r\n", "<", ">", "</", "é🙂", "{\"a\": [1]}", "</tool_call>", "<tool_call>", "</parameter> ", "x</function>y",
+	"a", "x y", "\n", "\n\n", " ", "\t", "\r\n", "<", ">", "</", "é🙂", "{\"a\": [1]}", "</tool_call>", "<tool_call>", "x</parameter> ", "x</function>y",
 	"`<parameter=k>`", "<function=f>", "</parameter", "<parameter name=\"x\">1</parameter>;", "<think>", "</think>", "\"", "func f() {\n\treturn a < b\n}\n",
 	"<tool_call>\n<function=f>\n<parameter=k>\nv\n</parameter>\n</function>\n</tool_call>\n", strings.Repeat("long line ", 30),
 }

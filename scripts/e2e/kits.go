@@ -41,6 +41,8 @@ type pythonKit struct {
 	scripts string
 }
 
+var errNPM = errors.New("npm")
+
 // kit installs into dir what manifests name, once for each content of theirs. A kit appears under its
 // name when it is whole, so that a broken installation is never used.
 func (st *stage) kit(ctx context.Context, name string, manifests []string, install func(ctx context.Context, dir string) error) (string, error) {
@@ -63,7 +65,7 @@ func (st *stage) kit(ctx context.Context, name string, manifests []string, insta
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(part)
+	defer func() { _ = os.RemoveAll(part) }()
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, installLimit)
 	defer cancel()
@@ -120,7 +122,11 @@ func (st *stage) installNode(ctx context.Context) (*nodeKit, error) {
 			return err
 		}
 		// The packages of Node and of Claude Code put their binaries in place by a script.
-		_, err = harness.Execute(ctx, dir, harness.InstallEnv("CI=true"), npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts=false", "--loglevel=error")
+		out, err := harness.Execute(ctx, dir, harness.InstallEnv("CI=true"), npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts=false", "--loglevel=error", "--fetch-retries=2", "--fetch-retry-maxtimeout=15000")
+		if err != nil {
+			// What went wrong stands in npm's first lines; the last ones say where its log is.
+			err = fmt.Errorf("%w: %.300s", errNPM, strings.Join(strings.Fields(strings.ReplaceAll(out.Stderr, "npm error ", "")), " "))
+		}
 		return err
 	})
 	if err != nil {

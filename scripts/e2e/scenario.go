@@ -113,7 +113,7 @@ func runAll(ctx context.Context, chosen []scenario, opt options) (failed int, er
 	if opt.keep {
 		fmt.Fprintf(opt.out, "logs and homes: %s\n", work)
 	} else {
-		defer os.RemoveAll(work)
+		defer func() { _ = os.RemoveAll(work) }()
 	}
 	st := &stage{work: work, cache: opt.cache, weir: opt.binary, out: opt.out}
 	if err := st.prepare(ctx, chosen); err != nil {

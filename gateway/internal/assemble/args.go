@@ -22,7 +22,6 @@ const (
 	jsonEnd                    // after the object or string
 	jsonEmpty                  // after a string without anything in it
 	jsonVerbatim               // not an object: passed on, and the call is not complete
-	jsonLost                   // a quoted object that broke: nothing follows
 )
 
 // jsonState follows the arguments of a function that come as JSON.
@@ -141,7 +140,7 @@ func (a *Assembler) jsonArgs(b []byte) error {
 			}
 		case jsonQuoted:
 			rest, err := a.quoted(b)
-			if err != nil {
+			if err != nil || a.call.lost.yes {
 				return err
 			}
 			b = rest
@@ -149,8 +148,6 @@ func (a *Assembler) jsonArgs(b []byte) error {
 			if b = trimLeft(b); len(b) > 0 {
 				return a.verbatim(b)
 			}
-		case jsonLost:
-			return nil
 		default:
 			return a.emitArgs(b)
 		}
@@ -170,9 +167,10 @@ func (a *Assembler) verbatim(b []byte) error {
 }
 
 // quoted unwraps an object that is quoted as one string, as it comes. A string that holds anything else
-// is not an object and passes as it is.
+// is not an object and passes as it is; an object that breaks ends the call.
 func (a *Assembler) quoted(b []byte) (rest []byte, err error) {
 	j := &a.call.json
+	was := unquote{j.esc, j.obj}
 	n, s := j.str.Feed(b)
 	inside := b[:n]
 	if s == jsonscan.Done {
@@ -197,13 +195,14 @@ func (a *Assembler) quoted(b []byte) (rest []byte, err error) {
 	used, inner := 0, j.obj.Status()
 	if inner == jsonscan.More {
 		used, inner = j.obj.Feed(text)
-		if err := a.emitArgs(text[:used]); err != nil {
-			return nil, err
-		}
+	}
+	if s == jsonscan.Bad || inner == jsonscan.Bad || len(trimLeft(text[used:])) > 0 || s == jsonscan.Done && j.inner && inner == jsonscan.More {
+		return nil, a.loseQuoted(was, b, n, s)
+	}
+	if err := a.emitArgs(text[:used]); err != nil {
+		return nil, err
 	}
 	switch {
-	case s == jsonscan.Bad || inner == jsonscan.Bad || len(trimLeft(text[used:])) > 0 || s == jsonscan.Done && j.inner && inner == jsonscan.More:
-		a.call.bad, j.at = true, jsonLost
 	case s == jsonscan.Done && j.inner:
 		j.at = jsonEnd
 	case s == jsonscan.Done:

@@ -200,24 +200,25 @@ func (a *Assembler) Record(r record.Record, b []byte) error {
 	return a.text(b, a.textPhase())
 }
 
-// Accept gives the verdict on the name that ends recs. A call that began in an earlier feed cannot be
-// taken back any more; it is accepted here and given back as text by Record.
+// Accept gives the verdict on the name that ends recs, of a call that begins in them or is open.
 func (a *Assembler) Accept(recs []record.Record, in []byte) bool {
 	if a.ended || a.over {
 		return true
 	}
-	for _, r := range slices.Backward(recs) {
-		if r.Kind != record.CallBegin {
-			continue
-		}
-		last := recs[len(recs)-1]
-		a.tmp = unescapeWhole(a.tmp[:0], in[last.Ptr:last.Ptr+last.Len], last.Flags)
-		unknown := a.stats.Unknown
-		_, ok := a.verdict(a.tmp, r.Flags&record.Weak != 0)
-		if ok {
-			a.stats.Unknown = unknown // it counts with its record
-		}
-		return ok
+	begin := slices.IndexFunc(recs, func(r record.Record) bool { return r.Kind == record.CallBegin })
+	weak := a.call.weak
+	switch {
+	case begin >= 0:
+		weak = recs[begin].Flags&record.Weak != 0
+	case a.call.open && a.call.returned:
+		return false
 	}
-	return true
+	last := recs[len(recs)-1]
+	a.tmp = unescapeWhole(a.tmp[:0], in[last.Ptr:last.Ptr+last.Len], last.Flags)
+	unknown := a.stats.Unknown
+	_, ok := a.verdict(a.tmp, weak)
+	if ok {
+		a.stats.Unknown = unknown // it counts with its record
+	}
+	return ok
 }

@@ -1,6 +1,7 @@
 package assemble_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,7 +94,17 @@ func TestBlocks(t *testing.T) {
 		{"custom, wrapped", declared, jsonCall("patch", ` { "input" : "a\n\u00e9\ud83d\ude00" } `), event.ReasonStop, "custom call_0 patch(a\né😀)\ntool_calls"},
 		{"custom, wrapped with more", declared, jsonCall("patch", `{"input": "a", "b": 1}`), event.ReasonStop, "custom call_0 patch(a)\ntool_calls"},
 		{"custom, wrapper broken", declared, jsonCall("patch", `{"input": "a"`), event.ReasonStop, "custom call_0 patch(a) malformed\nstop"},
-		{"custom, wrapped string broken", declared, jsonCall("patch", `{"input": "a\q"}`), event.ReasonStop, "custom call_0 patch(a\\) malformed\nstop"},
+		{"custom, wrapped string broken", declared, jsonCall("patch", `{"input": "a\q"}`), event.ReasonStop, "custom call_0 patch(a) malformed\ntext \"\\\\q\\\"}</c>\"\nstop"},
+		{"custom, more behind the wrapper", declared, cat(jsonCall("patch", `{"input": "a"} x`), txt("y")), event.ReasonStop, "custom call_0 patch(a) malformed\ntext \"x</c>y\"\nstop"},
+		{"custom, more behind a short wrapper", declared, cat(jsonCall("patch", `"a\n" x`), txt("y")), event.ReasonStop, "custom call_0 patch(a\n) malformed\ntext \"x</c>y\"\nstop"},
+		{"quoted arguments break", free(), cat(jsonCall("f", `"{\"a\": Paris, \"b\": 1}"`), txt("y")), event.ReasonStop, "call_0 f({\"a\": ) malformed\ntext " + strconv.Quote(`Paris, \"b\": 1}"</c>y`) + "\nstop"},
+		{"quoted arguments break at an escape", free(), cat(jsonCall("f", `" {\"a\": \u00e9, 1}"`), txt("y")), event.ReasonStop, "call_0 f({\"a\": ) malformed\ntext " + strconv.Quote(`\u00e9, 1}"</c>y`) + "\nstop"},
+		{"quoted arguments go on", free(), cat(jsonCall("f", `"{} {}"`), txt("y")), event.ReasonStop, "call_0 f({}) malformed\ntext " + strconv.Quote(`{}"</c>y`) + "\nstop"},
+		{"quoted arguments end", free(), cat(jsonCall("f", `"{\"a\": \"\ud83d"`), txt("y")), event.ReasonStop, "call_0 f({\"a\": \"\ufffd) malformed\ntext " + strconv.Quote(`"</c>y`) + "\nstop"},
+		{"quoted arguments break, then the name", free(), cat(begin("<c>"), args(record.ArgsJSON, `"{\"a\" 1}"`), mark(","), name("f"), end(), txt("y")), event.ReasonStop, "call_0 f({\"a\" ) malformed\ntext " + strconv.Quote(`1}",f</c>y`) + "\nstop"},
+		{"value without its end", prop(`{"type": "integer"}`), cat(begin("<c>"), name("f"), key("p"), part("12"), cut()), event.ReasonLength, "call_0 f({\"p\": ) truncated\nlength"},
+		{"object without its end", prop(`{"type": "object"}`), cat(begin("<c>"), name("f"), key("p"), part(`{"a": 1`), cut()), event.ReasonLength, "call_0 f({\"p\": {\"a\": ) truncated\nlength"},
+		{"string without its end", prop(`{"type": "string"}`), cat(begin("<c>"), name("f"), key("p"), part("ab"), cut()), event.ReasonLength, "call_0 f({\"p\": \"ab) truncated\nlength"},
 		{"custom, one string", declared, jsonCall("patch", `"a\"b"`), event.ReasonStop, "custom call_0 patch(a\"b)\ntool_calls"},
 		{"custom, another object", declared, jsonCall("patch", `{"in": "a"}`), event.ReasonStop, "custom call_0 patch({\"in\": \"a\"})\ntool_calls"},
 		{"custom, nothing", declared, cat(begin("<c>"), name("patch"), end()), event.ReasonStop, "custom call_0 patch()\ntool_calls"},
@@ -286,7 +297,8 @@ func TestAccept(t *testing.T) {
 		{"unknown, any", free(), recs(record.Weak, 3, 6), true},
 		{"off", none, recs(0, 10, 1), false},
 		{"no tools", assemble.Options{EmitUnknown: true}, recs(0, 10, 1), false},
-		{"began earlier", declared, recs(0, 3, 6)[1:], true},
+		{"began earlier", declared, recs(0, 10, 1)[1:], true},
+		{"began earlier, unknown", declared, recs(0, 3, 6)[1:], false},
 		{"empty", free(), recs(0, 3, 0), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,6 +46,7 @@ type call struct {
 	early    []record.Record // content that came before the name, in raw
 	kept     []byte          // arguments, for a dispatch
 	tooLong  bool            // for a dispatch
+	lost     lost
 	json     jsonState
 	custom   customState
 }
@@ -77,9 +78,11 @@ func (s *space) marker(b []byte) {
 
 func (a *Assembler) beginCall(weak bool) {
 	c := &a.call
+	before := c.lost.before
 	*c = call{open: true, weak: weak, id: c.id[:0], raw: c.raw[:0], early: c.early[:0], kept: c.kept[:0], json: c.json, custom: c.custom}
 	c.json.reset()
 	c.custom.reset()
+	c.lost.before = before[:0]
 	if a.space.owned || a.block == event.TextStart {
 		c.raw = append(c.raw, a.space.bytes[:a.space.n]...)
 		c.space = len(c.raw)
@@ -131,8 +134,12 @@ func (a *Assembler) inCall(r record.Record, b []byte) error {
 	}
 	content := r.Kind >= record.Args && r.Kind <= record.Close
 	if content && c.named {
-		if err := a.content(r, b); err != nil {
+		err := a.content(r, b)
+		switch {
+		case err != nil:
 			return err
+		case c.lost.yes:
+			return a.breakOff(b)
 		}
 		return a.keep(b)
 	}
@@ -221,6 +228,13 @@ func (a *Assembler) name(r record.Record, b []byte) error {
 	for _, e := range c.early {
 		if err := a.content(e, raw[e.Ptr:e.Ptr+e.Len]); err != nil {
 			return err
+		}
+		if c.lost.yes {
+			at := int(e.Ptr+e.Len) - c.lost.n
+			if a.opt.KeepRaw {
+				c.raw = raw[c.space:at:at]
+			}
+			return a.breakAt(raw[at:])
 		}
 	}
 	c.early = c.early[:0]

@@ -1,6 +1,8 @@
 package assemble
 
 import (
+	"slices"
+
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/gateway/internal/assemble/internal/unescape"
@@ -16,7 +18,6 @@ const (
 	customProbe                 // is it wrapped?
 	customInput                 // in the wrapped string
 	customRest                  // after it, in the wrapper
-	customLost                  // the wrapper broke
 )
 
 // customState follows the input of a custom tool. Models that know functions alone write it as
@@ -60,7 +61,7 @@ func (s *customState) probe(b []byte) int {
 }
 
 func (a *Assembler) customArgs(b []byte) error {
-	s := &a.call.custom
+	s, size := &a.call.custom, len(b)
 	switch s.at {
 	case customText:
 		return a.emitArgs(b)
@@ -79,8 +80,6 @@ func (a *Assembler) customArgs(b []byte) error {
 		s.str.Feed([]byte{'"'})
 		s.esc.Reset(record.EscJSON)
 		b = s.lead[n:]
-	case customLost:
-		return nil
 	}
 	if s.at == customInput {
 		n, st := s.str.Feed(b)
@@ -89,7 +88,7 @@ func (a *Assembler) customArgs(b []byte) error {
 			inside = b[:n-1]
 		}
 		a.tmp = s.esc.Append(a.tmp[:0], inside)
-		if st != jsonscan.More {
+		if st == jsonscan.Done {
 			a.tmp = s.esc.Flush(a.tmp)
 		}
 		if err := a.emitArgs(a.tmp); err != nil {
@@ -101,7 +100,7 @@ func (a *Assembler) customArgs(b []byte) error {
 		case jsonscan.Done:
 			s.at = customRest
 		case jsonscan.Bad:
-			a.call.bad, s.at = true, customLost
+			a.call.lose(append(slices.Clone(s.esc.Held()), b...), size)
 			return nil
 		}
 	}
@@ -112,8 +111,8 @@ func (a *Assembler) customArgs(b []byte) error {
 		n, _ := s.all.Feed(b)
 		b = b[n:]
 	}
-	if len(trimLeft(b)) > 0 {
-		a.call.bad, s.at = true, customLost
+	if b = trimLeft(b); len(b) > 0 {
+		a.call.lose(b, size)
 	}
 	return nil
 }

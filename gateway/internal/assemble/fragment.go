@@ -171,8 +171,12 @@ func (a *Assembler) feedFragment(f engines.Fragment) error {
 	if c.returned {
 		return a.text(s.buf, a.textPhase())
 	}
-	if err := a.content(record.Record{Kind: record.Args, Aux: record.ArgsJSON}, s.buf); err != nil {
+	err := a.content(record.Record{Kind: record.Args, Aux: record.ArgsJSON}, s.buf)
+	switch {
+	case err != nil:
 		return err
+	case c.lost.yes:
+		return a.breakOff(s.buf)
 	}
 	return a.keep(s.buf)
 }

@@ -122,6 +122,24 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
+// FuzzQuoted plays arguments that are quoted as one string: no byte behind the one that breaks them is lost,
+// and pieces equal the whole.
+func FuzzQuoted(f *testing.F) {
+	for _, in := range []string{`{\"a\": 1}`, `{\"a\" 1}`, `{} x`, `{\ud83d\ude00`, ` {\"\ud83d\": \u00e9`, `{\q}`, `{\"a\": \"\ud83d`} {
+		f.Add(byte(1), in+`"`)
+		f.Add(byte(2), in)
+	}
+	f.Fuzz(func(t *testing.T, size byte, in string) {
+		recs := cat(begin("<c>"), name("f"), args(record.ArgsJSON, `"`+in), cut(), txt("\n."))
+		whole := run(t, free(), recs, event.ReasonStop)
+		n := int(size%9) + 1
+		got := run(t, free(), pieces(recs, func() int { return n }), event.ReasonStop)
+		if got.log != whole.log {
+			t.Fatalf("%q in pieces of %d:\n%s\nwhole:\n%s", in, n, got.log, whole.log)
+		}
+	})
+}
+
 // FuzzFragments plays any fragments.
 func FuzzFragments(f *testing.F) {
 	f.Add(byte(2), []byte("\x02\x00\x01f{}\x02\x01\x01f{\"a\"\x00\x00\x00text"))

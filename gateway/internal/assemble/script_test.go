@@ -32,6 +32,10 @@ func key(s string) rec              { return rec{kind: record.Key, text: s} }
 func val(aux uint32, s string) rec {
 	return rec{kind: record.Value, aux: aux, flags: record.Fin, text: s}
 }
+
+// part is a value without its end.
+func part(s string) rec { return rec{kind: record.Value, aux: record.ValueSchema, text: s} }
+
 func open(aux uint32) rec { return rec{kind: record.Open, aux: aux, text: "<o>"} }
 func shut(aux uint32) rec { return rec{kind: record.Close, aux: aux, text: "</o>"} }
 func end() rec            { return rec{kind: record.CallEnd, text: "</c>"} }

@@ -37,6 +37,8 @@ type value struct {
 	types schema.Types
 	node  *schema.Node
 	held  []byte
+	tried int    // bytes of held that were read as a container; 0 if it is none
+	alt   []byte // the container so far
 	esc   unescape.Decoder
 	fix   repair
 	lit   literal.Machine
@@ -44,6 +46,7 @@ type value struct {
 
 func (v *value) begin(dst []byte, kind uint32, node *schema.Node) []byte {
 	v.mode, v.any, v.node, v.types, v.held = undecided, false, nil, 0, v.held[:0]
+	v.tried, v.alt = 0, v.alt[:0]
 	switch kind {
 	case record.ValueJSON:
 		v.any, v.types = true, schema.Scalars|schema.Containers
@@ -87,8 +90,10 @@ func (v *value) mayDiffer() bool {
 	if v.types.Has(schema.Containers) {
 		switch p := trimLeft(v.held); {
 		case len(v.held)-len(p) > maxLead:
-		case len(p) == 0, v.opens(p[0]):
-			return len(v.held) <= maxEither
+		case len(p) == 0:
+			return true
+		case v.opens(p[0]):
+			return len(v.held) <= maxEither && v.try(p)
 		}
 	}
 	for _, w := range words {
@@ -102,6 +107,19 @@ func (v *value) mayDiffer() bool {
 		}
 	}
 	return false
+}
+
+// try reads on in a value that may be a container, whose text from its bracket on is p; false means that it
+// cannot be one.
+func (v *value) try(p []byte) bool {
+	if v.tried == 0 {
+		v.lit.Reset()
+		v.tried = len(v.held) - len(p)
+	}
+	var s jsonscan.Status
+	v.alt, s = v.lit.Append(v.alt, v.held[v.tried:])
+	v.tried = len(v.held)
+	return s != jsonscan.Bad
 }
 
 func begins(word string, b []byte) bool { return len(b) <= len(word) && word[:len(b)] == string(b) }
@@ -203,13 +221,10 @@ func (v *value) whole(dst []byte) ([]byte, bool) {
 	if !free {
 		return v.number(dst, text)
 	}
-	if p := trimLeft(text); len(p) > 0 && v.opens(p[0]) {
-		v.lit.Reset()
-		dst, s := v.lit.Append(dst, p)
-		if s != jsonscan.Bad {
-			dst, s = v.lit.End(dst)
-		}
-		return dst, s == jsonscan.Done
+	if v.tried > 0 {
+		var s jsonscan.Status
+		v.alt, s = v.lit.End(v.alt)
+		return append(dst, v.alt...), s == jsonscan.Done
 	}
 	return dst, false
 }

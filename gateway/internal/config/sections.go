@@ -49,7 +49,7 @@ func builtinOpenAI() OpenAI {
 }
 
 func builtinModel() Model {
-	return Model{Context: 32768, MaxOutput: 8192, MinRoom: 1024, UnknownTools: UnknownText, OwnedBy: "weir"}
+	return Model{Context: 131072, MaxOutput: 32768, MinRoom: 1024, UnknownTools: UnknownText, OwnedBy: "weir"}
 }
 
 func builtinTenant() Tenant {

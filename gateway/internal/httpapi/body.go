@@ -13,6 +13,10 @@ import (
 	"github.com/weirgate/weir/gateway/internal/fault"
 )
 
+// maxWindow is what a zstd frame may make its decoder hold, whatever the limit: encoders write the window
+// of their level also for a small body. Every decoder should take 8 MiB (RFC 8878, 3.1.1.1.2).
+const maxWindow = 8 << 20
+
 // readBody reads and decompresses a request body. The limit counts what comes out of the decompressor
 // too, so that a small bomb cannot fill memory.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
@@ -32,7 +36,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		}
 		body, size = z, -1
 	case "zstd":
-		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1<<20), zstd.WithDecoderMaxWindow(32<<20))
+		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, badEncoding(err, encoding, tooLarge)
 		}
@@ -58,8 +62,11 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 // badEncoding tells a body over the limit from one that broke off or does not decompress.
 func badEncoding(err error, encoding string, tooLarge *fault.Error) error {
 	var over *http.MaxBytesError
-	if errors.As(err, &over) || errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
+	if errors.As(err, &over) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return tooLarge
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return fault.Wrap(fault.Invalid, err, "the request body needs a zstd window of more than %d bytes", maxWindow)
 	}
 	if encoding == "" || encoding == "identity" {
 		return fault.Wrap(fault.Invalid, err, "the request body broke off")

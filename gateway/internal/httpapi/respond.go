@@ -13,11 +13,33 @@ import (
 // frames is a turn's sink that streams: events become frames of the surface.
 type frames struct {
 	surface.Encoder
-	w transport.Writer
+	w *counted
+}
+
+// newFrames encodes a turn to w.
+func newFrames(s surface.Surface, req *surface.Request, info surface.Info, w transport.Writer) frames {
+	c := &counted{Writer: w}
+	return frames{Encoder: s.Encode(req, info, c), w: c}
 }
 
 // Flush sends what the events wrote.
-func (f frames) Flush() error { return f.w.Flush() }
+func (f frames) Flush() (sent bool, err error) {
+	sent = f.w.waiting
+	f.w.waiting = false
+	return sent, f.w.Flush()
+}
+
+// counted is a writer that knows whether a frame waits for its flush.
+type counted struct {
+	transport.Writer
+	waiting bool
+}
+
+// Write adds a frame.
+func (c *counted) Write(f transport.Frame) error {
+	c.waiting = true
+	return c.Writer.Write(f)
+}
 
 // folded is a turn's sink that keeps the whole answer.
 type folded struct{ event.Folder }
@@ -26,13 +48,13 @@ type folded struct{ event.Folder }
 func (*folded) KeepAlive() error { return nil }
 
 // Flush does nothing.
-func (*folded) Flush() error { return nil }
+func (*folded) Flush() (bool, error) { return false, nil }
 
 // stream answers with server-sent events.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, s surface.Surface, req *surface.Request, info surface.Info, job *Job, set Settings, id string) {
 	out := sse.New(w, set.WriteTimeout)
 	job.Turn.Streamed = true
-	job.Turn.Sink = frames{Encoder: s.Encode(req, info, out), w: out}
+	job.Turn.Sink = newFrames(s, req, info, out)
 	res, err := job.Turn.Run(r.Context())
 	job.Done(res)
 	if err != nil && !errGone(err) {

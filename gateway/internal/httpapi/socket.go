@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/gateway/internal/fault"
@@ -150,7 +151,7 @@ func parseFrame(data []byte) (inFrame, error) {
 			}
 			f.kind = string(b)
 		case "id":
-			if t := jsonscan.TypeOf(raw); (t != jsonscan.String && t != jsonscan.Number) || len(raw) > maxFrameID || !jsonscan.Valid(raw) {
+			if t := jsonscan.TypeOf(raw); (t != jsonscan.String && t != jsonscan.Number) || len(raw) > maxFrameID || !jsonscan.Valid(raw) || !utf8.Valid(raw) {
 				return fault.At(fault.Invalid, "id", "id must be a string or a number of at most %d bytes", maxFrameID)
 			}
 			f.id = string(raw)
@@ -243,7 +244,7 @@ func (k *socket) turn(ctx context.Context, f inFrame) {
 	out := &frameWriter{conn: k.conn, ctx: ctx, id: f.id}
 	info := surface.Info{ID: newID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
 	job.Turn.Streamed = true
-	job.Turn.Sink = frames{Encoder: k.s.Encode(req, info, out), w: out}
+	job.Turn.Sink = newFrames(k.s, req, info, out)
 	res, err := job.Turn.Run(ctx)
 	job.Done(res)
 	if err != nil && k.ctx.Err() == nil {

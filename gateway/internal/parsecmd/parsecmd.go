@@ -20,6 +20,7 @@ import (
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/gateway/internal/assemble"
 	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/plugins/parser"
 )
 
 // Limits.
@@ -39,7 +40,7 @@ type Options struct {
 	// Request gives tools, tool choice, thinking and stop strings; nil: every name is a tool.
 	Request     *conv.Request
 	EmitUnknown bool   // emit calls of tools that the request does not have
-	PromptTail  string // what followed the last turn marker of the prompt
+	PromptTail  string // what followed the last turn marker of the prompt, at most abi.MaxPromptTail bytes
 	Finish      string // what the engine said: stop (the default), length, tool_calls, stop_sequence, content_filter, abort
 	Chunks      string // all (the default), bytes:N or random:SEED
 	Result      bool   // print the folded turn instead of events
@@ -59,6 +60,9 @@ func Run(ctx context.Context, o Options, open Opener, in io.Reader, out io.Write
 	}
 	end, err := ending(o.Finish)
 	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
 		return err
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxInput+1))
@@ -88,6 +92,20 @@ func Run(ctx context.Context, o Options, open Opener, in io.Reader, out io.Write
 	}
 	if f := stream.Fault(); f != nil {
 		return fmt.Errorf("the plugin failed and the rest is text: %w", f)
+	}
+	return nil
+}
+
+// check reports names and a tail that no parser takes. A plugin of one's own has names of its own.
+func (o *Options) check() error {
+	switch {
+	case len(o.PromptTail) > abi.MaxPromptTail:
+		return fmt.Errorf("%w: prompt tail of %d bytes, at most %d: give what follows the last turn marker", ErrUsage, len(o.PromptTail), abi.MaxPromptTail)
+	case o.PluginFile != "":
+	case !parser.HasReasoning(o.Reasoning):
+		return fmt.Errorf("%w: reasoning %q, expected one of %s", ErrUsage, o.Reasoning, strings.Join(parser.Reasonings(), ", "))
+	case !parser.HasTools(o.Tools):
+		return fmt.Errorf("%w: tools %q, expected one of %s", ErrUsage, o.Tools, strings.Join(parser.Tools(), ", "))
 	}
 	return nil
 }

@@ -144,15 +144,15 @@ func TestResult(t *testing.T) {
 		in   string
 		want string
 	}{
-		{"typed by the request", parsecmd.Options{Tools: "toy", Request: request(parallel)}, "(plan)hi [get|n=5;s=x] bye", call0},
-		{"untyped without one", parsecmd.Options{Tools: "toy"}, "[any|n=5]", `{"blocks":[{"type":"tool_call","text":"","id":"call_0","name":"any","arguments":"{\"n\": \"5\"}","complete":true}],"reasoning":"","content":"","tool_calls":[{"id":"call_0","name":"any","arguments":"{\"n\": \"5\"}","complete":true}],"finish_reason":"tool_calls"}`},
-		{"unknown name", parsecmd.Options{Tools: "toy", Request: request(parallel)}, "a [no|n=5] b", `{"blocks":[{"type":"text","text":"a [no|n=5] b"}],"reasoning":"","content":"a [no|n=5] b","tool_calls":[],"finish_reason":"stop"}`},
-		{"tools off", parsecmd.Options{Tools: "toy", Request: request(conv.ToolChoice{Mode: conv.ChoiceNone})}, "[get|n=5]", `{"blocks":[{"type":"text","text":"[get|n=5]"}],"reasoning":"","content":"[get|n=5]","tool_calls":[],"finish_reason":"stop"}`},
-		{"one call allowed", parsecmd.Options{Tools: "toy", Request: request(conv.ToolChoice{})}, "[get|][get|]", `{"blocks":[{"type":"tool_call","text":"","id":"call_0","name":"get","arguments":"{}","complete":true}],"reasoning":"","content":"","tool_calls":[{"id":"call_0","name":"get","arguments":"{}","complete":true}],"finish_reason":"tool_calls"}`},
-		{"cut", parsecmd.Options{Tools: "toy", Request: request(parallel), Finish: "length"}, "[get|s=abc", `{"blocks":[{"type":"tool_call","text":"[get|s=abc","id":"call_0","name":"get","arguments":"{\"s\": \"abc","complete":false}],"reasoning":"","content":"","tool_calls":[{"id":"call_0","name":"get","arguments":"{\"s\": \"abc","complete":false}],"finish_reason":"length"}`},
-		{"stop string", parsecmd.Options{Tools: "toy", Request: request(parallel)}, "a STOP b", `{"blocks":[{"type":"text","text":"a "}],"reasoning":"","content":"a ","tool_calls":[],"finish_reason":"stop_sequence"}`},
+		{"typed by the request", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Request: request(parallel)}, "(plan)hi [get|n=5;s=x] bye", call0},
+		{"untyped without one", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm"}, "[any|n=5]", `{"blocks":[{"type":"tool_call","text":"","id":"call_0","name":"any","arguments":"{\"n\": \"5\"}","complete":true}],"reasoning":"","content":"","tool_calls":[{"id":"call_0","name":"any","arguments":"{\"n\": \"5\"}","complete":true}],"finish_reason":"tool_calls"}`},
+		{"unknown name", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Request: request(parallel)}, "a [no|n=5] b", `{"blocks":[{"type":"text","text":"a [no|n=5] b"}],"reasoning":"","content":"a [no|n=5] b","tool_calls":[],"finish_reason":"stop"}`},
+		{"tools off", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Request: request(conv.ToolChoice{Mode: conv.ChoiceNone})}, "[get|n=5]", `{"blocks":[{"type":"text","text":"[get|n=5]"}],"reasoning":"","content":"[get|n=5]","tool_calls":[],"finish_reason":"stop"}`},
+		{"one call allowed", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Request: request(conv.ToolChoice{})}, "[get|][get|]", `{"blocks":[{"type":"tool_call","text":"","id":"call_0","name":"get","arguments":"{}","complete":true}],"reasoning":"","content":"","tool_calls":[{"id":"call_0","name":"get","arguments":"{}","complete":true}],"finish_reason":"tool_calls"}`},
+		{"cut", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Request: request(parallel), Finish: "length"}, "[get|s=abc", `{"blocks":[{"type":"tool_call","text":"[get|s=abc","id":"call_0","name":"get","arguments":"{\"s\": \"abc","complete":false}],"reasoning":"","content":"","tool_calls":[{"id":"call_0","name":"get","arguments":"{\"s\": \"abc","complete":false}],"finish_reason":"length"}`},
+		{"stop string", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Request: request(parallel)}, "a STOP b", `{"blocks":[{"type":"text","text":"a "}],"reasoning":"","content":"a ","tool_calls":[],"finish_reason":"stop_sequence"}`},
 		{"no parser", parsecmd.Options{}, "(a)[b|]", `{"blocks":[{"type":"text","text":"(a)[b|]"}],"reasoning":"","content":"(a)[b|]","tool_calls":[],"finish_reason":"stop"}`},
-		{"abort", parsecmd.Options{Tools: "toy", Finish: "abort"}, "a", `{"blocks":[{"type":"text","text":"a"}],"reasoning":"","content":"a","tool_calls":[],"finish_reason":"","fault":{"kind":"engine","message":"the stream broke off"}}`},
+		{"abort", parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Finish: "abort"}, "a", `{"blocks":[{"type":"text","text":"a"}],"reasoning":"","content":"a","tool_calls":[],"finish_reason":"","fault":{"kind":"engine","message":"the stream broke off"}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Result = true
@@ -171,7 +171,7 @@ func TestResult(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	got, _, err := run(t, parsecmd.Options{Tools: "toy", Chunks: "bytes:4"}, "(abc)hello")
+	got, _, err := run(t, parsecmd.Options{Tools: "toy", PluginFile: "toy.wasm", Chunks: "bytes:4"}, "(abc)hello")
 	want := `{"type":"turn_start","input":0,"cached":0,"output":0,"reasoning":0}
 {"type":"reasoning_start"}
 {"type":"reasoning_delta","text":"abc"}
@@ -208,7 +208,7 @@ func TestStart(t *testing.T) {
 		{"effort none", &conv.Request{Thinking: conv.Thinking{Effort: "none"}}, guest.Start{Thinking: guest.ThinkingOff}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, g, err := run(t, parsecmd.Options{Reasoning: `a"b`, Tools: "toy", Request: c.req, PromptTail: "<think>\n"}, "")
+			_, g, err := run(t, parsecmd.Options{Reasoning: `a"b`, Tools: "toy", PluginFile: "toy.wasm", Request: c.req, PromptTail: "<think>\n"}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,6 +234,9 @@ func TestErrors(t *testing.T) {
 		{"seed", parsecmd.Options{Chunks: "random:x"}, true, `chunks "random:x"`},
 		{"all of something", parsecmd.Options{Chunks: "all:1"}, true, `chunks "all:1"`},
 		{"finish", parsecmd.Options{Finish: "done"}, true, `finish reason "done"`},
+		{"long tail", parsecmd.Options{PromptTail: strings.Repeat("x", 257)}, true, "prompt tail of 257 bytes, at most 256"},
+		{"reasoning", parsecmd.Options{Reasoning: "nosuch", Tools: "hermes"}, true, `reasoning "nosuch", expected one of think, basic`},
+		{"tools", parsecmd.Options{Reasoning: "qwen3", Tools: "nosuch"}, true, `tools "nosuch", expected one of hermes`},
 		{"plugin", parsecmd.Options{PluginFile: "missing.wasm"}, false, "no such plugin"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // The folder is read every pollEvery, and what changed in it is taken when it has held for holdFor:
 // together with compiling a small module that stays below a second.
 const (
-	pollEvery = 100 * time.Millisecond
+	pollEvery = 50 * time.Millisecond
 	holdFor   = 200 * time.Millisecond
 )
 

@@ -36,12 +36,13 @@ type Replica struct {
 	Engine engines.Engine
 }
 
-// Sink is where a turn's events go. Flush sends what events wrote; KeepAlive writes what the client
-// takes for life. All calls come one at a time.
+// Sink is where a turn's events go. Flush sends what events wrote and tells whether there was anything,
+// since not every event shows; KeepAlive writes what the client takes for life. All calls come one at a
+// time.
 type Sink interface {
 	event.Sink
 	KeepAlive() error
-	Flush() error
+	Flush() (sent bool, err error)
 }
 
 // Meter is told what happened, for metrics. Calls come from the turn's goroutine.
@@ -96,7 +97,7 @@ type run struct {
 	started   bool // TurnStart has left
 	over      bool
 	lastWrite time.Time
-	lastDelta time.Time
+	waiting   time.Time // since when the engine is waited for
 
 	output     int
 	usage      *engines.Usage
@@ -111,11 +112,16 @@ func (t *Turn) Run(ctx context.Context) (Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{Turn: t, cancel: cancel, begun: time.Now()}
-	r.lastDelta = r.begun
+	r.waiting = r.begun
 	r.asm = assemble.New(t.Assemble, t.Sink)
 	r.mu.Lock()
-	r.timer = time.AfterFunc(r.interval(), r.tick)
-	err := r.generate(ctx)
+	// Made first and set then, so that the timer's function sees the field.
+	r.timer = time.AfterFunc(never, r.tick)
+	r.timer.Reset(r.due(r.begun))
+	err := r.open()
+	if err == nil {
+		err = r.generate(ctx)
+	}
 	if err == nil {
 		err = r.end()
 	}
@@ -129,36 +135,52 @@ func (t *Turn) Run(ctx context.Context) (Outcome, error) {
 	return r.outcome, err
 }
 
-// interval is how often the timer looks.
-func (r *run) interval() time.Duration {
-	d := r.Times.KeepAlive
-	if !r.started && r.Times.HeaderWait > 0 {
-		d = min(d, r.Times.HeaderWait)
+// Times of the timer: how soon it looks again when the turn's goroutine was at work, and a time that does
+// not come.
+const (
+	again = 100 * time.Millisecond
+	never = 24 * time.Hour
+)
+
+// due is how long the timer has nothing to do.
+func (r *run) due(now time.Time) time.Duration {
+	d := never
+	if r.Times.Idle > 0 {
+		d = r.waiting.Add(r.Times.Idle).Sub(now)
 	}
-	return max(d/2, 10*time.Millisecond)
+	switch {
+	case !r.Streamed:
+	case r.started:
+		d = min(d, r.lastWrite.Add(r.Times.KeepAlive).Sub(now))
+	default:
+		d = min(d, r.begun.Add(r.Times.HeaderWait).Sub(now))
+	}
+	return max(d, 10*time.Millisecond)
 }
 
 // tick keeps the client's stream alive and ends a turn whose engine fell silent. When the lock is
 // taken, the turn's goroutine is at work and there is nothing to do.
 func (r *run) tick() {
-	if r.mu.TryLock() {
-		defer r.mu.Unlock()
-		if r.over {
+	if !r.mu.TryLock() {
+		r.timer.Reset(again)
+		return
+	}
+	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
+	now := time.Now()
+	if r.Times.Idle > 0 && now.Sub(r.waiting) >= r.Times.Idle {
+		r.cancel(fault.New(fault.Timeout, "the engine sent nothing for %v", r.Times.Idle))
+		return
+	}
+	if r.Streamed {
+		if err := r.alive(now); err != nil {
+			r.cancel(fault.Wrap(fault.Canceled, err, "the client is gone"))
 			return
-		}
-		now := time.Now()
-		if r.Times.Idle > 0 && now.Sub(r.lastDelta) >= r.Times.Idle {
-			r.cancel(fault.New(fault.Timeout, "the engine sent nothing for %v", r.Times.Idle))
-			return
-		}
-		if r.Streamed {
-			if err := r.alive(now); err != nil {
-				r.cancel(fault.Wrap(fault.Canceled, err, "the client is gone"))
-				return
-			}
 		}
 	}
-	r.timer.Reset(r.interval())
+	r.timer.Reset(r.due(time.Now()))
 }
 
 func (r *run) alive(now time.Time) error {
@@ -169,6 +191,7 @@ func (r *run) alive(now time.Time) error {
 		if err := r.Sink.KeepAlive(); err != nil {
 			return err
 		}
+		r.lastWrite = now // also where the surface had nothing to say
 		return r.flush()
 	}
 	return nil
@@ -186,9 +209,24 @@ func (r *run) start() error {
 	return r.flush()
 }
 
+// open opens the stream before the engine is asked, where the headers do not wait for it.
+func (r *run) open() error {
+	if !r.Streamed || r.Times.HeaderWait > 0 {
+		return nil
+	}
+	if err := r.start(); err != nil {
+		return clientError{err}
+	}
+	return nil
+}
+
+// flush sends what was written. The time counts from its end: a client that takes long is not a silence.
 func (r *run) flush() error {
-	r.lastWrite = time.Now()
-	return r.Sink.Flush()
+	sent, err := r.Sink.Flush()
+	if sent {
+		r.lastWrite = time.Now()
+	}
+	return err
 }
 
 // clientError marks an error of the sink: the client is gone, the engine is not to blame.
@@ -217,6 +255,7 @@ func (r *run) generate(ctx context.Context) error {
 }
 
 func (r *run) attempt(ctx context.Context, e engines.Engine) error {
+	r.waiting = time.Now()
 	r.mu.Unlock()
 	stream, err := e.Generate(ctx, r.Request)
 	r.mu.Lock()
@@ -230,6 +269,7 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 	if r.parser == nil {
 		r.openParser()
 	}
+	r.waiting = time.Now()
 	peek, _ := stream.(engines.Peeker)
 	for {
 		r.mu.Unlock()
@@ -254,6 +294,7 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 		if err := r.flush(); err != nil {
 			return clientError{err}
 		}
+		r.waiting = time.Now()
 	}
 }
 
@@ -271,7 +312,7 @@ func (r *run) delta(d *engines.Delta) error {
 	if r.outcome.TTFT == 0 && (len(d.Bytes) > 0 || len(d.Fragments) > 0) {
 		r.outcome.TTFT = max(now.Sub(r.begun), 1)
 	}
-	r.lastDelta = now
+	r.waiting = now
 	if d.Tokens > 0 {
 		r.output += d.Tokens
 		r.Meter.Tokens(d.Tokens)

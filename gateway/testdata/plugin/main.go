@@ -1,7 +1,7 @@
 //go:build wasip1
 
-// Command plugin is a plugin for the gateway's tests. Version 1 says that what stands between two slashes
-// is reasoning; later versions call everything but the slashes text. A "!" makes it trap.
+// Command plugin is a plugin for the gateway's tests: what stands between two slashes is reasoning, and a
+// "!" makes it trap.
 package main
 
 import (
@@ -10,15 +10,12 @@ import (
 	"github.com/weirgate/weir/abi/record"
 )
 
-// Set by the linker.
-var name, version = "slashes", "1"
-
 type state struct{ reasoning uint32 }
 
 type program struct{ state state }
 
 func (p *program) Manifest() string {
-	return `{"name": "` + name + `", "version": "` + version + `", "abi": 1, "kinds": ["parser"]}`
+	return `{"name": "slashes", "version": "1", "abi": 1, "kinds": ["parser"]}`
 }
 
 func (p *program) Open([]byte) error { return nil }
@@ -35,7 +32,7 @@ func (p *program) Feed(in *guest.Input, out *guest.Out) {
 		case b == '/':
 			p.state.reasoning ^= 1
 			out.Extend(record.Marker, 0, 0, 1)
-		case p.state.reasoning != 0 && version == "1":
+		case p.state.reasoning != 0:
 			out.Extend(record.Reasoning, 0, 0, 1)
 		default:
 			out.Extend(record.Text, 0, 0, 1)

@@ -32,6 +32,7 @@ const (
 	No                   // no call begins here
 	Yes                  // the header is whole
 	Early                // a call begins, and its name comes last
+	Void                 // a wrapper without any call: all of it is markup
 )
 
 // Next is what a grammar wants after Body.
@@ -40,7 +41,7 @@ type Next uint8
 // What Body wants.
 const (
 	Hold   Next = iota // all that can be decided is emitted
-	Named              // a name was emitted: return from the feed
+	Named              // a name was emitted, or a call began whose name comes last: return from the feed
 	Leave              // what follows is content
 	Owed               // as Leave, and a closer of this grammar that comes later is a marker
 	Broken             // as Owed, and what comes before the closer is malformed
@@ -63,7 +64,7 @@ type Grammar interface { //nolint:interfacebloat // because a format of calls is
 	// nothing. It must answer No when the header is longer than abi.MaxHeader.
 	Header(s *State, h Header, b []byte) Verdict
 	// Begin emits the records of a header for which Header said Yes or Early: call_begin up to name,
-	// or up to the value of the arguments.
+	// or up to the value of the arguments. After Void it emits the wrapper.
 	Begin(s *State, h Header, in *Input)
 	// Middle is Body for the most frequent input, the middle of an argument: it reports whether all of b
 	// was dealt with. It may emit a part of b and leave the rest to Body. The call was not refused.
@@ -78,11 +79,22 @@ type Grammar interface { //nolint:interfacebloat // because a format of calls is
 type Input struct {
 	Bytes   []byte
 	Out     *guest.Out
-	Refused int  // no call begins at or before this offset of Bytes; -1 if there is no such offset
+	Refused int  // no call begins, and none gets its name, at or before this offset of Bytes; -1 if there is no such offset
 	Decided bool // nothing continues Bytes: what is not whole is not a marker, and nothing may be held
 	Final   bool // as Decided, and the stream ends
 	Mute    bool // the call was refused: it is read as before, and every byte of it is text
+	Last    Last
 }
+
+// Last is what a grammar emitted last, of what the reasoning stage must know.
+type Last uint8
+
+// Values of Last.
+const (
+	Nothing Last = iota
+	Wrote        // text
+	Began        // a call
+)
 
 // Rest is what is not emitted yet.
 func (in *Input) Rest() []byte { return in.Bytes[in.Out.Pos():] }
@@ -92,6 +104,9 @@ func (in *Input) Emit(k record.Kind, f record.Flags, aux uint32, n int) {
 	if in.Mute {
 		in.text(n)
 		return
+	}
+	if k == record.CallBegin {
+		in.Last = Began
 	}
 	in.Out.Emit(k, f, aux, n)
 }
@@ -112,12 +127,23 @@ func (in *Input) Marker(n int) { in.Extend(record.Marker, 0, 0, n) }
 
 func (in *Input) text(n int) {
 	if n > 0 {
+		in.Last = Wrote
 		in.Out.Extend(record.Text, 0, record.PhaseNone, n)
 	}
 }
 
 // Text emits the next n bytes as content, refused or not.
 func (in *Input) Text(n int) { in.text(n) }
+
+// Malformed emits the next n bytes as markup that did not parse.
+func (in *Input) Malformed(n int) {
+	if n > 0 && !in.Mute {
+		in.Last = Wrote
+		in.Out.Extend(record.Text, record.Malformed, record.PhaseNone, n)
+		return
+	}
+	in.text(n)
+}
 
 // IsSpace reports white space as the formats mean it.
 func IsSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
@@ -131,6 +157,9 @@ func Space(b []byte) int {
 	}
 	return len(b)
 }
+
+// Begins reports whether b is a beginning of text, and not all of it.
+func Begins(text string, b []byte) bool { return len(b) < len(text) && text[:len(b)] == string(b) }
 
 // TrailingSpace counts the white space at the end of b, at most max bytes of it.
 func TrailingSpace(b []byte, max int) int {

@@ -13,6 +13,7 @@ const (
 // Set is a compiled set of markers. It is read-only after New and safe for concurrent use.
 type Set struct {
 	first [256]bool // bytes that begin a marker
+	look  [256]bool // those, and what Watch added
 	only  int       // the one byte that begins all markers, or -1
 	texts []string
 }
@@ -34,8 +35,12 @@ func New(texts ...string) *Set {
 	if n != 1 {
 		s.only = -1
 	}
+	s.look = s.first
 	return s
 }
+
+// Watch makes Misses see c too. It belongs to the making of a set.
+func (s *Set) Watch(c byte) { s.look[c] = true }
 
 // Len is the number of markers.
 func (s *Set) Len() int { return len(s.texts) }
@@ -58,10 +63,10 @@ func (s *Set) Find(b []byte, from int, final bool) (at, id int) {
 	return len(b), None
 }
 
-// Misses reports that no byte of b begins a marker.
+// Misses reports that no byte of b begins a marker or is watched.
 func (s *Set) Misses(b []byte) bool {
 	for _, c := range b {
-		if s.first[c] {
+		if s.look[c] {
 			return false
 		}
 	}

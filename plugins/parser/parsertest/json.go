@@ -44,7 +44,7 @@ func hermes() Family {
 			`call "ping"`, `junk " \"function\""`, args("{}"), `junk " [1]"`, "end"),
 		c("long-member", tools, wrap(`{"name":"ping","`+strings.Repeat("k", 300)+`":1}`), `call "ping"`, `junk "1"`, "end"),
 		c("arguments-first", tools, wrap(`{"arguments": {"a": 1}, "name": "ping"}`), "call ?", args(`{"a": 1}`), `name "ping"`, "end"),
-		c("arguments-first-no-name", tools, wrap(`{"arguments": {"a": 1}}`), "call ?", args(`{"a": 1}`), "end/truncated"),
+		c("arguments-first-no-name", tools, wrap(`{"arguments": {"a": 1}}`), "call ?", args(`{"a": 1}`), "end/truncated", text("\n</tool_call>")),
 		c("arguments-twice", tools, wrap(`{"name":"ping","arguments":{"a":1},"arguments":{"b":2}}`), `call "ping"`, args(`{"a":1}`), `junk "{\"b\":2}"`, "end"),
 		c("braces-and-tags-in-strings", tools, wrap(`{"name":"write","arguments":{"t":"}{ </tool_call> \"<tool_call>\" \\"}}`)+"x",
 			`call "write"`, args(`{"t":"}{ </tool_call> \"<tool_call>\" \\"}`), "end", text("x")),
@@ -58,12 +58,12 @@ func hermes() Family {
 		c("several-in-wrapper", tools, wrap(stockJSON+"\n"+newsJSON), stock, news),
 		c("array", tools, wrap("["+stockJSON+", "+newsJSON+"]"), stock, news),
 		c("array-unclosed", tools, "<tool_call>["+stockJSON, stock),
-		c("array-broken", tools, wrap("["+stockJSON+", 5]")+"x", stock, `text! "5]"`, text("x")),
+		c("array-broken", tools, wrap("["+stockJSON+", 5]")+"x", stock, `text! "5"`, text("x")),
 		c("closer-missing", tools, "<tool_call>\n"+stockJSON+"\nDone.", stock, text("\nDone.")),
 		c("closer-missing-then-call", tools, "<tool_call>\n"+stockJSON+"\n<tool_call>\n"+newsJSON+"\n</tool_call>", stock, news),
 		c("closer-missing-at-end", tools, "<tool_call>\n"+stockJSON, stock),
 		c("closer-late", tools, "<tool_call>"+stockJSON+" oh</tool_call>x", stock, text(" ohx")),
-		c("closer-cut", tools, "<tool_call>"+stockJSON+"\n</tool_c", stock, text("\n</tool_c")),
+		c("closer-cut", tools, "<tool_call>"+stockJSON+"\n</tool_c", stock, `junk "\n</tool_c"`),
 		c("extra-brace", tools, wrap(stockJSON+"}")+"x", stock, text("}x")),
 		c("unknown", tools, "a\n"+wrap(`{"name": "nosuch", "arguments": {"t": "<tool_call>{\"name\":\"ping\"}"}}`)+"b",
 			text("a\n"+wrap(`{"name": "nosuch", "arguments": {"t": "<tool_call>{\"name\":\"ping\"}"}}`)+"b")),
@@ -75,13 +75,14 @@ func hermes() Family {
 		c("empty-name", tools, wrap(`{"name": ""}`), text(wrap(`{"name": ""}`))),
 		c("name-not-string", tools, wrap(`{"name": 5}`), text(wrap(`{"name": 5}`))),
 		c("name-too-long", tools, wrap(`{"name": "`+strings.Repeat("n", 600)+`"}`), text(wrap(`{"name": "`+strings.Repeat("n", 600)+`"}`))),
-		c("empty-array", tools, "<tool_call>[]</tool_call>", text("<tool_call>[]</tool_call>")),
+		c("empty-array", tools, "a\n<tool_call> [ ]\n</tool_call>b", text("ab")),
+		c("empty-array-alone", tools, "a<tool_call>[]b", text("a<tool_call>[]b")),
 		c("quoted-marker", tools, "Use the `<tool_call>` tag to call tools. More text.", text("Use the `<tool_call>` tag to call tools. More text.")),
 		c("marker-in-prose", tools, "The <tool_call> tag, </tool_call> and <tool_call>.", text("The <tool_call> tag, </tool_call> and <tool_call>.")),
 		c("marker-twice", tools, "<tool_call><tool_call>"+stockJSON+"</tool_call>", text("<tool_call>"), stock),
 		c("broken-arguments", tools, wrap(`{"name": "ping", "arguments": {"city": Paris}}`)+"\nDone.",
 			`call "ping"`, args(`{"city": `), "end/truncated", `text! "Paris}}"`, text("\nDone.")),
-		c("broken-object", tools, wrap(`{"name": "ping" oops}`), `call "ping"`, "end/truncated", `text! "oops}"`),
+		c("broken-object", tools, wrap(`{"name": "ping" oops}`), `call "ping"`, "end/truncated", text("oops}\n</tool_call>")),
 		c("missing-brace", tools, wrap(`{"name": "ping", "arguments": {"a": 1}`)+"x", `call "ping"`, args(`{"a": 1}`), "end/truncated", text("x")),
 		c("broken-then-call", tools, "<tool_call>{\"name\": \"ping\", \"arguments\": {oops\n"+wrap(stockJSON),
 			`call "ping"`, args("{"), "end/truncated", `text! "oops"`, stock),
@@ -94,6 +95,7 @@ func hermes() Family {
 			`call "write"`, args(`{"t":"`+strings.Repeat("line\\n", 400)+`"}`), "end"),
 		c("long-space-in-wrapper", tools, "<tool_call>"+stockJSON+strings.Repeat("\n", 50)+"</tool_call>", stock, text(strings.Repeat("\n", 18))),
 	}
+	cases = append(cases, oddJSON(wrap)...)
 	return Family{Name: "hermes", Config: `{"tools":"hermes"}`, Cases: append(cases, cuts(tools, "Look.\n"+wrap(stockJSON)+"\n"+wrap(newsJSON)+" end", 17)...)}
 }
 
@@ -148,7 +150,7 @@ func qwen3() Family {
 		c("call-in-reasoning", tools, "<think>\nplan\n"+call, `reasoning "plan"`, "call~"+strings.TrimPrefix(stock, "call")),
 		c("call-in-reasoning-then-closer", tools, "<think>plan "+call+"\n</think>\n\nAnswer.", `reasoning "plan"`, "call~"+strings.TrimPrefix(stock, "call"), text("Answer.")),
 		c("call-in-reasoning-then-text", tools, "<think>plan "+call+" more </think> x </think>", `reasoning "plan"`, "call~"+strings.TrimPrefix(stock, "call"),
-			text(" more x </think>")),
+			text(" more  x </think>")),
 		c("unknown-in-reasoning", tools, "<think>try <tool_call>{\"name\": \"nosuch\"}</tool_call></think>x",
 			`reasoning "try <tool_call>{\"name\": \"nosuch\"}</tool_call>"`, text("x")),
 		c("marker-in-reasoning", tools, "<think>A <tool_call> starts a call.</think>"+call, `reasoning "A <tool_call> starts a call."`, stock),
@@ -159,8 +161,9 @@ func qwen3() Family {
 		c("prompted-call", prompted, call, "call~"+strings.TrimPrefix(stock, "call")),
 		c("prompted-none", guest.Start{Tools: true, Choice: guest.ChoiceNone, Tail: []byte("<think>\n")}, "a"+call+"</think>b", "reasoning "+strconv.Quote("a"+call), text("b")),
 		c("broken-then-think", tools, "<tool_call>{\"name\":\"ping\", oops <think>a</think> b</tool_call>",
-			`call "ping"`, "end/truncated", `text! "oops"`, `reasoning "a"`, text(" b</tool_call>")),
+			`call "ping"`, "end/truncated", text("oops"), `reasoning "a"`, text(" b</tool_call>")),
 	}
+	cases = append(cases, oddThinking()...)
 	return Family{
 		Name: "qwen3", Config: `{"reasoning":"qwen3","tools":"hermes","markers":{}}`,
 		Cases: append(cases, cuts(tools, "<think>\nNeed two.\n</think>\n\nLook.\n"+call+"\n<think>b</think>"+call+"\nDone.", 13)...),

@@ -92,8 +92,8 @@ func coder() Family {
 		c("name-with-space", tools, wrap("<function=a b></function>"), text(wrap("<function=a b></function>"))),
 		c("name-too-long", tools, wrap("<function="+strings.Repeat("n", 600)+"></function>"), text(wrap("<function="+strings.Repeat("n", 600)+"></function>"))),
 		c("quoted-marker", tools, "Use the `<tool_call>` tag to call tools. More text.", text("Use the `<tool_call>` tag to call tools. More text.")),
-		c("garbage-in-call", tools, wrap("<function=ping>\noops\n</function>")+"x", `call "ping"`, "end/truncated", `text! "oops\n</function>"`, text("x")),
-		c("key-broken", tools, wrap("<function=ping>\n<parameter=a\n1</parameter>"), `call "ping"`, "end/truncated", `text! "<parameter=a\n1</parameter>"`),
+		c("garbage-in-call", tools, wrap("<function=ping>\noops\n</function>")+"x", `call "ping"`, "end/truncated", text("oops\n</function>\n</tool_call>x")),
+		c("key-broken", tools, wrap("<function=ping>\n<parameter=a\n1</parameter>"), `call "ping"`, "end/truncated", text("<parameter=a\n1</parameter>\n</tool_call>")),
 		c("cut-name", tools, "Hm.\n<tool_call>\n<function=wri", text("Hm.\n<tool_call>\n<function=wri")),
 		c("cut-header", tools, "<tool_call>\n<function=write>", `call "write"`, "end/truncated"),
 		c("cut-value", tools, "<tool_call>\n<function=write>\n<parameter=t>\na.txt\n</parame", `call "write"`, `key "t"`, `value/schema "a.txt"`, `junk "</parame"`, "end/truncated"),
@@ -101,10 +101,11 @@ func coder() Family {
 		c("cut-after-parameter", tools, "<tool_call>\n<function=write>\n<parameter=t>\na.txt\n</parameter>", `call "write"`, `key "t"`, `value/schema "a.txt"`, "end/truncated"),
 		c("cut-key", tools, "<tool_call>\n<function=write>\n<parameter=pa", `call "write"`, `junk "<parameter=pa"`, "end/truncated"),
 		c("cut-function-closer", tools, "<tool_call>\n<function=ping>\n</func", `call "ping"`, `junk "</func"`, "end/truncated"),
-		c("cut-wrapper", tools, "<tool_call>\n"+newsXML+"\n</tool", newsCall, text("\n</tool")),
+		c("cut-wrapper", tools, "<tool_call>\n"+newsXML+"\n</tool", newsCall, `junk "\n</tool"`),
 		c("none", none, "a\n"+wrap(newsXML), text("a\n"+wrap(newsXML))),
 		c("no-tools", plain, wrap(newsXML)+newsXML, text(wrap(newsXML)+newsXML)),
 	}
+	cases = append(cases, oddXML(wrap, stockCall, newsCall)...)
 	return Family{
 		Name: "qwen3_coder", Config: `{"tools":"qwen3_coder"}`,
 		Cases: append(cases, cuts(tools, "Look.\n\n"+wrap(stockXML+"\n"+newsXML)+"\n"+wrap(newsXML)+"\nend", 11)...),

@@ -17,16 +17,17 @@ const stateSize = unsafe.Sizeof(state{})
 type phase uint8
 
 const (
-	atQuote phase = iota // at the quote that ends the name
-	atComma              // after a member
-	atKey                // before a member's name
-	inKey                // in it
-	atColon              // before the colon
-	inArgs               // in the arguments, or in white space before them
-	atName               // before a name that comes last
-	inName               // in it
-	inOther              // in the value of another member
-	between              // after a call, in its wrapper
+	atQuote   phase = iota // at the quote that ends the name
+	atComma                // after a member
+	atKey                  // before a member's name
+	inKey                  // in it
+	atColon                // before the colon
+	inArgs                 // in the arguments, or in white space before them
+	atName                 // before a name that comes last
+	inName                 // in it
+	inOther                // in the value of another member
+	between                // after a call, in its wrapper
+	inElement              // in an element of the wrapper's array that is no call
 )
 
 // Middle implements grammar.Grammar.
@@ -71,6 +72,10 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 			if named, ok = s.lateName(in, rest); named {
 				return grammar.Named
 			}
+		case inElement:
+			if !s.element(in, rest) {
+				return leave(in, grammar.Broken)
+			}
 		case inOther:
 			n, status := s.json.Feed(rest)
 			in.Extend(record.Marker, record.Junk, 0, n)
@@ -79,27 +84,40 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 			ok = s.syntax(in, rest[0])
 		}
 		if !ok {
-			return broken(in)
+			return s.broken(in)
 		}
 	}
 }
 
-// broken ends a call at what has no place in it.
-func broken(in *grammar.Input) grammar.Next {
+// broken ends a call at what has no place in it. One without a name or without arguments is text for the
+// host, and so is its wrapper, unless that has another call.
+func (s *state) broken(in *grammar.Input) grammar.Next {
 	in.Emit(record.CallEnd, 0, record.CallTruncated, 0)
-	if in.Mute {
+	if in.Mute || !s.called && (!s.named || !s.gave) {
 		return grammar.Leave
 	}
 	return grammar.Broken
+}
+
+// element reads on in an element that is no call; false means that it is not JSON.
+func (s *state) element(in *grammar.Input, rest []byte) bool {
+	n, status := s.json.Feed(rest)
+	in.Malformed(n)
+	if status == jsonscan.Done {
+		s.phase = between
+	}
+	return status != jsonscan.Bad
 }
 
 // pause is the end of the bytes inside a call.
 func (s *state) pause(in *grammar.Input) grammar.Next {
 	switch {
 	case in.Decided && !in.Final && len(in.Rest()) > 0:
-		return broken(in)
+		return s.broken(in)
 	case !in.Final:
 		return grammar.Hold
+	case s.phase == inElement:
+		return grammar.Leave
 	}
 	in.Extend(record.Marker, record.Junk, 0, len(in.Rest()))
 	in.Emit(record.CallEnd, 0, record.CallTruncated, 0)
@@ -192,7 +210,7 @@ func (g *Grammar) memberName(s *state, in *grammar.Input, rest []byte) bool {
 			s.member = g.classify(rest[1 : s.off-1])
 		}
 		s.phase, s.key = atColon, 0
-	case s.key == 0 && int(s.off) <= g.longest+2:
+	case s.key == 0 && int(s.off) <= maxMember+2:
 		return true
 	default:
 		s.key = 1 // its start is gone
@@ -208,6 +226,10 @@ func (s *state) lateName(in *grammar.Input, rest []byte) (named, ok bool) {
 	s.off += uint16(n)
 	if size := int(s.off) - 2; status == jsonscan.Done && size > 0 && size <= abi.MaxHeader {
 		in.Marker(1)
+		if !in.Mute && in.Out.Pos() <= in.Refused {
+			in.Emit(record.CallEnd, 0, record.CallTruncated, 0)
+			in.Mute = true
+		}
 		in.Emit(record.Name, escapes(rest[1:1+size]), 0, size)
 		s.off, s.phase, s.named = 0, atQuote, true
 		return !in.Mute, true
@@ -221,11 +243,10 @@ func (s *state) lateName(in *grammar.Input, rest []byte) (named, ok bool) {
 
 // closed is the end of a call's object.
 func (s *state) closed(in *grammar.Input) {
+	s.called = s.called || s.named && !in.Mute
+	in.Mute = !s.called
 	s.phase, s.named, s.gave = between, false, false
 	s.forget()
-	if s.called {
-		in.Mute = false
-	}
 }
 
 // between reads what stands in a wrapper after a call; again says that there is more to read.
@@ -249,6 +270,7 @@ func (g *Grammar) between(st *grammar.State, in *grammar.Input) (next grammar.Ne
 		return grammar.Hold, false
 	}
 	switch c := rest[n]; {
+	case s.shut:
 	case c == '{':
 		return g.another(st, in, n)
 	case c == ',' && s.array:
@@ -259,20 +281,32 @@ func (g *Grammar) between(st *grammar.State, in *grammar.Input) (next grammar.Ne
 		s.array = false
 		return 0, true
 	case s.array:
-		return g.leave(in, grammar.Broken), false
+		s.phase = inElement
+		s.json.Reset()
+		return 0, true
 	}
-	switch at := g.closer(rest[n:], in.Decided); at {
-	case match.Partial:
+	switch at := g.closer(rest[n:], in.Decided); {
+	case at == match.Partial:
 		return grammar.Hold, false
-	case match.None:
-		return g.leave(in, grammar.Owed), false
+	case at == match.None && s.shut:
+		return grammar.Leave, false
+	case at == match.None && in.Final && !in.Mute && grammar.Begins(g.cfg.Close, rest[n:]):
+		in.Extend(record.Marker, record.Junk, 0, len(rest))
+		return grammar.Leave, false
+	case at == match.None:
+		return leave(in, grammar.Owed), false
+	case s.shut:
+		in.Marker(n)
+		in.Extend(record.Marker, record.Junk, 0, len(g.cfg.Close))
+	default:
+		in.Marker(n + len(g.cfg.Close))
+		s.shut = true
 	}
-	in.Marker(n + len(g.cfg.Close))
-	return grammar.Leave, false
+	return 0, true
 }
 
 // leave gives up on the wrapper. A wrapper without an accepted call is text, and so is its closer.
-func (g *Grammar) leave(in *grammar.Input, next grammar.Next) grammar.Next {
+func leave(in *grammar.Input, next grammar.Next) grammar.Next {
 	if in.Mute {
 		return grammar.Leave
 	}
@@ -301,14 +335,17 @@ func (g *Grammar) another(st *grammar.State, in *grammar.Input, space int) (gram
 	if v == grammar.More || v == grammar.No {
 		s.forget()
 		if s.array {
-			return g.leave(in, grammar.Broken), false
+			in.Marker(space)
+			s.phase = inElement
+			s.json.Reset()
+			return 0, true
 		}
-		return g.leave(in, grammar.Owed), false
+		return leave(in, grammar.Owed), false
 	}
 	in.Mute = at <= in.Refused
 	in.Marker(space)
 	g.Begin(st, grammar.Header{}, in)
-	if v == grammar.Yes && !in.Mute {
+	if !in.Mute {
 		return grammar.Named, false
 	}
 	return 0, true

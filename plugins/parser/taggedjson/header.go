@@ -1,17 +1,21 @@
 // Package taggedjson is the grammar of calls that are JSON objects between tags: Hermes, Qwen 2.5 and 3,
 // LongCat, Nemotron's <TOOLCALL> and Jamba's <tool_calls>.
 //
-//	region = OPEN ws (object (ws object)* | "[" ws object (ws "," ws object)* ws "]") ws CLOSE
+//	region = OPEN ws (object (ws object)* | "[" ws [object (ws "," ws object)*] ws "]") ws CLOSE
 //	object = "{" member ("," member)* "}"
 //
 // One member holds the name, one the arguments, in any order; others are dropped and counted. A call
 // begins when its name is whole. Where the arguments come first it begins there, and the name comes last;
 // a weak call must have its name first. A call ends at the brace that closes its object. The arguments are
-// passed on byte for byte, whatever JSON value they are.
+// passed on byte for byte, whatever JSON value they are. Names of members may be written with escapes, in
+// up to 64 bytes. An element of an array that is no object with a name is malformed text, and an empty
+// array is markup.
 //
 // What is not JSON ends the call as truncated, at the byte that breaks it, and the rest up to CLOSE is
-// malformed text. Nothing is repaired. CLOSE may be missing. An OPEN that no object with a name follows
-// is text, and so is a call whose name the host refuses, up to its CLOSE; its neighbours are not.
+// malformed text. Nothing is repaired. CLOSE may be missing or doubled; one that the end of the stream
+// cuts is dropped. An OPEN that no object with a name follows is text with its CLOSE, and so is a call
+// that ends without a name, that breaks before its arguments, or whose name the host refuses; its
+// neighbours are not.
 package taggedjson
 
 import (
@@ -21,6 +25,7 @@ import (
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/plugins/internal/grammar"
+	"github.com/weirgate/weir/plugins/internal/match"
 )
 
 // Config is a family's tags and member names.
@@ -32,9 +37,11 @@ type Config struct {
 
 // Grammar reads calls of one Config.
 type Grammar struct {
-	cfg     Config
-	longest int // longest member name that means something
+	cfg Config
 }
+
+// maxMember is the longest name of a member that is looked at, as it is written.
+const maxMember = 64
 
 // New makes the grammar of c. Empty member names become those of Hermes: name, arguments, parameters.
 func New(c Config) *Grammar {
@@ -44,13 +51,7 @@ func New(c Config) *Grammar {
 	if c.Args == nil {
 		c.Args = []string{"arguments", "parameters"}
 	}
-	g := &Grammar{cfg: c}
-	for _, keys := range [...][]string{c.Names, c.Args} {
-		for _, k := range keys {
-			g.longest = max(g.longest, len(k))
-		}
-	}
-	return g
+	return &Grammar{cfg: c}
 }
 
 // Openers implements grammar.Grammar.
@@ -75,13 +76,17 @@ type state struct {
 	head   hphase // of a header
 	member member // whose value is read or comes next
 	array  bool   // in the array of a wrapper
-	called bool   // a call of this wrapper was accepted
+	shut   bool   // the wrapper has its closer
+	called bool   // a call of this wrapper is one for good
 	named  bool   // the call has its name
 	gave   bool   // the call has its arguments
 	off    uint16 // bytes at the front that were read already
 	key    uint16 // where the member's name begins
 	name   uint16 // the call's name
 	nameN  uint16
+	elem   uint16 // the element of an array that is read
+	first  uint16 // the first element that is no call, and the end of the last one; 0 if there is none
+	last   uint16
 }
 
 // The state must fit in the window.
@@ -91,14 +96,17 @@ var _ [len(grammar.State{})*8 - int(stateSize)]struct{}
 type hphase uint8
 
 const (
-	hOpen  hphase = iota // before the object
-	hKey                 // before a member's name
-	hText                // in it
-	hColon               // before the colon
-	hValue               // before the value
-	hName                // in the name
-	hSkip                // in another value
-	hComma               // after a value
+	hOpen    hphase = iota // before the object
+	hKey                   // before a member's name
+	hText                  // in it
+	hColon                 // before the colon
+	hValue                 // before the value
+	hName                  // in the name
+	hSkip                  // in another value
+	hComma                 // after a value
+	hElement               // in an element that is no call
+	hNext                  // after it
+	hEmpty                 // after an array without any element
 )
 
 // Header implements grammar.Grammar.
@@ -113,7 +121,13 @@ func (g *Grammar) Header(st *grammar.State, h grammar.Header, b []byte) grammar.
 		b = b[:limit]
 	}
 	for int(s.off) < len(b) {
-		if v := g.headerStep(s, h, b); v != grammar.More {
+		v := g.headerStep(s, h, b)
+		switch {
+		case v == grammar.No && s.array && h.Size > 0 && s.head < hElement && s.head != hOpen:
+			s.head, s.off = hElement, s.elem
+			s.key, s.name, s.nameN = 0, 0, 0
+			s.json.Reset()
+		case v != grammar.More:
 			return v
 		}
 	}
@@ -128,6 +142,10 @@ func (g *Grammar) headerStep(s *state, h grammar.Header, b []byte) grammar.Verdi
 	switch s.head {
 	case hText, hName, hSkip:
 		return g.headerValue(s, b)
+	case hElement:
+		return s.headerElement(b)
+	case hEmpty:
+		return g.headerClose(s, b)
 	}
 	c := b[s.off]
 	if grammar.IsSpace(c) {
@@ -136,9 +154,19 @@ func (g *Grammar) headerStep(s *state, h grammar.Header, b []byte) grammar.Verdi
 	}
 	switch {
 	case s.head == hOpen && c == '{':
-		s.head = hKey
-	case s.head == hOpen && c == '[' && !s.array && h.Size > 0:
+		s.head, s.elem = hKey, s.off
+	case s.head == hOpen && h.Size == 0:
+		return grammar.No
+	case s.head == hOpen && c == '[' && !s.array:
 		s.array = true
+	case s.head == hOpen && c == ']' && s.array && s.first == 0:
+		s.head = hEmpty
+	case s.head == hOpen && c != ']' && c != ',' && s.array:
+		s.head, s.elem = hElement, s.off
+		s.json.Reset()
+		return grammar.More
+	case s.head == hNext && c == ',':
+		s.head = hOpen
 	case s.head == hKey && c == '"':
 		s.head, s.key = hText, s.off+1
 		s.json.Reset()
@@ -195,7 +223,50 @@ func (g *Grammar) headerValue(s *state, b []byte) grammar.Verdict {
 	return grammar.More
 }
 
+// headerElement reads an element of an array that is no call.
+func (s *state) headerElement(b []byte) grammar.Verdict {
+	n, status := s.json.Feed(b[s.off:])
+	s.off += uint16(n)
+	switch status {
+	case jsonscan.Bad:
+		return grammar.No
+	case jsonscan.Done:
+		if s.first == 0 {
+			s.first = s.elem
+		}
+		s.head, s.last = hNext, s.off
+	}
+	return grammar.More
+}
+
+// headerClose reads the closer behind an empty array.
+func (g *Grammar) headerClose(s *state, b []byte) grammar.Verdict {
+	if s.key == 0 {
+		if s.off += uint16(grammar.Space(b[s.off:])); int(s.off) == len(b) {
+			return grammar.More
+		}
+		s.key = s.off
+	}
+	switch g.closer(b[s.key:], false) {
+	case match.Partial:
+		s.off = uint16(len(b))
+		return grammar.More
+	case match.None:
+		return grammar.No
+	}
+	s.off = s.key + uint16(len(g.cfg.Close))
+	return grammar.Void
+}
+
 func (g *Grammar) classify(key []byte) member {
+	var buf [maxMember]byte
+	if len(key) <= maxMember && slices.Contains(key, '\\') {
+		plain, err := jsonscan.AppendUnescaped(buf[:0], key)
+		if err != nil {
+			return other
+		}
+		key = plain
+	}
 	is := func(k string) bool { return string(key) == k }
 	switch {
 	case slices.ContainsFunc(g.cfg.Names, is):
@@ -209,9 +280,21 @@ func (g *Grammar) classify(key []byte) member {
 // Begin implements grammar.Grammar.
 func (g *Grammar) Begin(st *grammar.State, h grammar.Header, in *grammar.Input) {
 	s := grammar.View[state](st)
+	if s.head == hEmpty {
+		in.Marker(int(s.off))
+		s.forget()
+		return
+	}
 	flags := record.Flags(0)
 	if h.Weak {
 		flags = record.Weak
+	}
+	if s.first > 0 {
+		in.Marker(int(s.first))
+		in.Malformed(int(s.last - s.first))
+		in.Marker(int(s.elem - s.last))
+		s.off -= s.elem
+		s.name -= s.elem
 	}
 	if s.nameN == 0 {
 		in.Emit(record.CallBegin, flags, 0, int(s.off))
@@ -224,7 +307,6 @@ func (g *Grammar) Begin(st *grammar.State, h grammar.Header, in *grammar.Input) 
 		s.phase = atQuote
 	}
 	s.named, s.gave = s.nameN > 0, false
-	s.called = s.called || !in.Mute
 	s.forget()
 }
 
@@ -232,6 +314,7 @@ func (g *Grammar) Begin(st *grammar.State, h grammar.Header, in *grammar.Input) 
 func (s *state) forget() {
 	s.head = hOpen
 	s.off, s.key, s.name, s.nameN = 0, 0, 0, 0
+	s.elem, s.first, s.last = 0, 0, 0
 }
 
 // escapes is how the host must read a name.

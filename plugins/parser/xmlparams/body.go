@@ -26,7 +26,7 @@ const (
 // Middle implements grammar.Grammar.
 func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
 	s := grammar.View[state](st)
-	if s.phase != inValue || s.armed {
+	if s.phase != inValue || s.after != nothing {
 		return false
 	}
 	if slices.Contains(b, '<') {
@@ -34,7 +34,7 @@ func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
 	}
 	if n := len(b) - s.newline(b); n > 0 {
 		out.Emit(record.Value, 0, record.ValueSchema, n)
-		s.first = false
+		s.line = b[n-1] <= ' ' && begins(b, n, s.line)
 	}
 	return true
 }
@@ -60,10 +60,10 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 		switch {
 		case again:
 		case next == grammar.Hold && in.Final:
-			return g.cut(s, in)
+			return s.cut(in)
 		case next == grammar.Hold && in.Decided && len(in.Rest()) > 0:
 			if s.phase != inValue {
-				return g.broken(in)
+				return s.broken(in)
 			}
 			s.pass(in, len(in.Rest()))
 			return grammar.Hold
@@ -74,10 +74,7 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 }
 
 // cut is the end of the stream inside a call: what is held was the beginning of a tag.
-func (g *Grammar) cut(s *state, in *grammar.Input) grammar.Next {
-	if s.phase == inValue || s.phase == atValue {
-		in.Emit(record.Value, record.Fin, record.ValueSchema, 0)
-	}
+func (s *state) cut(in *grammar.Input) grammar.Next {
 	rest := in.Rest()
 	n := grammar.Space(rest)
 	in.Marker(n)
@@ -87,10 +84,11 @@ func (g *Grammar) cut(s *state, in *grammar.Input) grammar.Next {
 	return grammar.Leave
 }
 
-// broken ends a call at what has no place in it.
-func (g *Grammar) broken(in *grammar.Input) grammar.Next {
+// broken ends a call at what has no place in it. One without a parameter is text for the host, and so is
+// its wrapper, unless that has another call.
+func (s *state) broken(in *grammar.Input) grammar.Next {
 	in.Emit(record.CallEnd, 0, record.CallTruncated, 0)
-	if in.Mute {
+	if in.Mute || !s.gave && !s.called {
 		return grammar.Leave
 	}
 	return grammar.Broken
@@ -109,28 +107,29 @@ func (g *Grammar) tag(s *state, in *grammar.Input) (next grammar.Next, again boo
 	if len(rest) == 0 {
 		return grammar.Hold, false
 	}
-	switch g.tags.At(rest, false) {
-	case match.Partial:
+	switch tag := g.tags.At(rest, false); {
+	case tag == match.Partial:
 		return grammar.Hold, false
-	case tagParameter:
+	case tag == tagParameter:
 		s.phase, s.off = inKey, uint16(len(parameterOpen))
-	case tagEndParameter:
+	case tag == tagEndParameter:
 		in.Extend(record.Marker, record.Junk, 0, len(parameterClose))
-	case tagEndFunction:
-		g.end(s, in, len(functionClose))
-	case tagClose:
-		g.end(s, in, 0)
+	case tag == tagEndFunction:
+		s.end(in, len(functionClose))
+	case tag == tagClose, tag == tagOpen && s.gave:
+		s.end(in, 0)
 	default:
-		return g.broken(in), false
+		return s.broken(in), false
 	}
 	return 0, true
 }
 
 // end closes a call.
-func (g *Grammar) end(s *state, in *grammar.Input, n int) {
+func (s *state) end(in *grammar.Input, n int) {
 	in.Emit(record.CallEnd, 0, record.CallComplete, n)
 	s.phase = between
 	s.forget()
+	s.called = s.called || !in.Mute
 	if s.called {
 		in.Mute = false
 	}
@@ -142,7 +141,7 @@ func (g *Grammar) key(s *state, in *grammar.Input) (next grammar.Next, again boo
 	for ; int(s.off) < len(rest); s.off++ {
 		switch c := rest[s.off]; {
 		case c == '<' || c == '\n' || int(s.off) > len(parameterOpen)+abi.MaxHeader:
-			return g.broken(in), false
+			return s.broken(in), false
 		case c != '>':
 			continue
 		}
@@ -153,13 +152,14 @@ func (g *Grammar) key(s *state, in *grammar.Input) (next grammar.Next, again boo
 			n++
 		}
 		if n == 0 {
-			return g.broken(in), false
+			return s.broken(in), false
 		}
 		in.Marker(len(parameterOpen) + lead)
 		in.Emit(record.Key, record.EscNone, 0, n)
 		in.Marker(len(tag) - lead - n + 1)
-		s.phase, s.off, s.first, s.crlf = atValue, 0, true, false
-		s.armed, s.sample, s.look = false, false, lookahead{}
+		s.phase, s.off, s.gave = atValue, 0, true
+		s.wrapped, s.line, s.crlf = false, false, false
+		s.after, s.sample, s.look = nothing, false, lookahead{}
 		return 0, true
 	}
 	return grammar.Hold, false
@@ -174,9 +174,10 @@ func (g *Grammar) lead(s *state, in *grammar.Input) bool {
 		return false
 	case rest[0] == '\n':
 		in.Marker(1)
+		s.wrapped, s.line = true, true
 	case rest[0] == '\r' && len(rest) > 1 && rest[1] == '\n':
 		in.Marker(2)
-		s.crlf = true
+		s.wrapped, s.line, s.crlf = true, true, true
 	}
 	s.phase = inValue
 	return true
@@ -207,7 +208,9 @@ func (g *Grammar) value(s *state, in *grammar.Input) bool {
 		if n := bytes.IndexByte(rest[from:], '<'); n >= 0 {
 			at, found = from+n, true
 		}
-		s.armed = s.armed && grammar.Space(rest[from:at]) == at-from
+		if s.after != nothing && grammar.Space(rest[from:at]) < at-from {
+			s.after = nothing
+		}
 		nl := s.newline(rest[:at])
 		if !found {
 			s.pass(in, at-nl)
@@ -216,9 +219,9 @@ func (g *Grammar) value(s *state, in *grammar.Input) bool {
 		if nl == 1 && rest[at-1] == '\r' {
 			nl = 0
 		}
-		line := s.first
+		line := s.line
 		if at > 0 {
-			line = rest[at-1] == '\n'
+			line = rest[at-1] <= ' ' && begins(rest, at, line)
 		}
 		w, size := g.weigh(s, rest[at:], line, in.Final)
 		switch w {
@@ -242,9 +245,19 @@ func (g *Grammar) value(s *state, in *grammar.Input) bool {
 // pass emits n bytes of the value.
 func (s *state) pass(in *grammar.Input, n int) {
 	if n > 0 {
+		s.line = begins(in.Rest(), n, s.line)
 		in.Extend(record.Value, 0, record.ValueSchema, n)
-		s.first = false
 	}
+}
+
+// begins reports that only blanks stand before b[at] on its line; before says so of b[0].
+func begins(b []byte, at int, before bool) bool {
+	for at--; at >= 0; at-- {
+		if c := b[at]; c != ' ' && c != '\t' {
+			return c == '\n'
+		}
+	}
+	return before
 }
 
 // between reads what stands after a call.
@@ -263,18 +276,29 @@ func (g *Grammar) between(st *grammar.State, in *grammar.Input) (next grammar.Ne
 		}
 		return grammar.Hold, false
 	}
-	switch g.tags.At(rest[n:], in.Decided) {
-	case match.Partial:
+	tag := g.tags.At(rest[n:], in.Decided)
+	switch {
+	case tag == match.Partial && (!s.shut || grammar.Begins(g.cfg.Close, rest[n:])):
 		return grammar.Hold, false
-	case tagClose:
+	case tag == tagClose && s.shut:
+		in.Marker(n)
+		in.Extend(record.Marker, record.Junk, 0, len(g.cfg.Close))
+		return 0, true
+	case tag == tagClose:
 		in.Marker(n + len(g.cfg.Close))
+		s.shut = true
+		return 0, true
+	case s.shut:
 		return grammar.Leave, false
-	case tagEndFunction:
+	case tag == tagEndFunction:
 		in.Marker(n)
 		in.Extend(record.Marker, record.Junk, 0, len(functionClose))
 		return 0, true
-	case tagFunction:
+	case tag == tagFunction:
 		return g.another(st, in, n)
+	case in.Final && s.wrapper && !in.Mute && grammar.Begins(g.cfg.Close, rest[n:]):
+		in.Extend(record.Marker, record.Junk, 0, len(rest))
+		return grammar.Leave, false
 	}
 	return g.leave(s, in), false
 }

@@ -5,25 +5,32 @@
 //	function = "<function=" NAME ">" ws (param ws)* "</function>"
 //	param    = "<parameter=" KEY ">" [newline] VALUE [newline] "</parameter>"
 //
-// Values have no escaping, so what ends one is decided by what follows it. One newline on each side of a
-// value belongs to the tags; where the first was CR LF, so may the last be. Inside a value
+// Values have no escaping, so what ends one is decided by how it began and by what follows. One newline on
+// each side of a value belongs to the tags; where the first was CR LF, so may the last be. A value that
+// begins with that newline is wrapped: in it only a tag that begins a line, but for blanks, can be one of
+// the call's own. A value without it is tight, and any tag can. Such a tag
 //
-//   - "</parameter>" ends it when white space and then "<parameter=", "</function>" or the end of the
-//     stream follow. So it does when it is a whole line and CLOSE stands on the next: "</function>" was
-//     left out. A doubled one is dropped.
-//   - "<parameter=KEY>" at the start of a line ends it: the closer was left out.
-//   - "</function>" at the start of a line ends it when white space and then CLOSE, OPEN, "<function="
-//     or the end of the stream follow.
-//   - "<function=NAME>" with a parameter or its end directly behind it is a sample of the format: up to
-//     its own "</function>" everything is data.
-//   - all else is data, other markers of the family included.
+//   - "</parameter>" ends the value when white space and then "<parameter=", "</function>" or the end of
+//     the stream follow; a tight value also before CLOSE and OPEN, a wrapped one before CLOSE on the next
+//     line, and before OPEN with "<function=" behind it: "</function>" was left out, and the call is
+//     complete. A doubled one is dropped.
+//   - "<parameter=KEY>" ends the value: the closer was left out.
+//   - "</function>" ends it when white space and then CLOSE, OPEN, "<function=" or the end of the stream
+//     follow.
+//
+// A sample of the format in a value begins with "<function=NAME>" at the start of a line or behind OPEN,
+// and "<parameter=KEY>" or "</function>" directly behind it, with plain names; up to its own
+// "</function>" everything is data. All else is data, other markers of the family included: a line that is
+// CLOSE alone does not end a wrapped value.
 //
 // So a value keeps every byte unless it holds a line of the format outside of a whole sample. No more
 // than these tags and 32 bytes of white space between them are held; the rest of a value streams.
 //
 // A function without OPEN before it is weak, and counts only when a parameter or its end follows.
 // "</function>" ends a call; CLOSE does where it was left out. What has no place between parameters ends
-// the call as truncated, and the rest up to CLOSE is malformed text. Nothing is repaired.
+// the call as truncated, and the rest up to CLOSE is malformed text; where the call has no parameter yet,
+// all of it is text, CLOSE included. Where the stream ends in a value, the value stays open. Nothing is
+// repaired.
 package xmlparams
 
 import (
@@ -89,10 +96,13 @@ type state struct {
 	phase   phase
 	head    hphase
 	wrapper bool // the region has an opener
-	called  bool // a call of this region was accepted
-	first   bool // no byte of the value was emitted
+	shut    bool // it has its closer
+	called  bool // a call of this region is one for good
+	gave    bool // the call has a parameter
+	wrapped bool // a newline stands before the value
+	line    bool // only blanks since the value's last newline, or since the one before it
 	crlf    bool // the newline before the value was CR LF
-	armed   bool // only white space since a "<function=NAME>" in the value
+	after   after
 	sample  bool // in a sample of the format in the value
 	off     uint16
 	name    uint16 // of a header: where the function's name begins
@@ -212,7 +222,7 @@ func (g *Grammar) Begin(st *grammar.State, h grammar.Header, in *grammar.Input) 
 	}
 	in.Emit(record.CallBegin, flags, 0, int(s.name))
 	in.Emit(record.Name, record.EscNone, 0, int(s.nameN))
-	s.phase, s.called = atName, s.called || !in.Mute
+	s.phase, s.gave = atName, false
 	s.forget()
 }
 

@@ -18,10 +18,20 @@ const (
 // maxSampleName is the longest name of a function or parameter that is looked at inside a value.
 const maxSampleName = 64
 
+// after is the tag in a value that only white space followed so far, as far as it matters to samples.
+type after uint8
+
+const (
+	nothing  after = iota
+	opener         // of a wrapper
+	function       // of a function, where a sample may begin
+)
+
 // lookahead is how far the bytes behind a tag were read, so that none is read twice.
 type lookahead struct {
 	on      bool
 	doubled bool
+	opened  bool  // the opener of a wrapper was seen
 	off     uint8 // from the tag's first byte
 	space   uint8
 }
@@ -30,36 +40,28 @@ type lookahead struct {
 // ended the value. line says that the tag begins a line.
 func (g *Grammar) weigh(s *state, b []byte, line, final bool) (w weight, size int) {
 	tag := g.tags.At(b, false)
-	if tag == match.Partial {
+	switch tag {
+	case match.Partial:
 		return undecided, 0
-	}
-	if tag == match.None || tag == tagClose || tag == tagOpen {
+	case match.None:
+		s.after = nothing
 		return data, 1
+	}
+	if w, size = g.weighSample(s, b, tag, line); w != ends {
+		return w, size
 	}
 	switch {
-	case tag == tagFunction:
-		w, size = g.sampleName(b, functionOpen)
-		if w == ends {
-			s.armed = !s.sample
-			w = data
-		}
-	case s.sample:
-		s.sample = tag != tagEndFunction
-		return data, len(g.tags.Text(tag))
-	case s.armed:
-		s.armed, s.sample = false, tag == tagParameter
-		return data, len(g.tags.Text(tag))
-	case tag == tagEndParameter:
-		w, size = g.follows(s, b, len(parameterClose), line, final)
-	case !line:
+	case s.wrapped && !line:
 		return data, 1
+	case tag == tagEndParameter:
+		w, size = g.follows(s, b, len(parameterClose), final)
 	case tag == tagParameter:
-		w, size = g.sampleName(b, parameterOpen)
+		w, size = name(b, parameterOpen, plain)
 		if w == ends {
 			size = 0
 		}
 	default:
-		w, size = g.follows(s, b, len(functionClose), line, final)
+		w, size = g.follows(s, b, len(functionClose), final)
 		if w == ends {
 			size = 0
 		}
@@ -70,11 +72,57 @@ func (g *Grammar) weigh(s *state, b []byte, line, final bool) (w weight, size in
 	return w, size
 }
 
-// sampleName reads the name in a tag that opens something: ends with the size of the whole tag, or data.
-func (g *Grammar) sampleName(b []byte, open string) (weight, int) {
+// weighSample is what weigh does about samples and about tags that never end a value; ends means that the
+// tag is neither.
+func (g *Grammar) weighSample(s *state, b []byte, tag int, line bool) (w weight, size int) {
+	was := s.after
+	size = len(g.tags.Text(tag))
+	switch {
+	case s.sample:
+		s.sample = tag != tagEndFunction
+		return data, size
+	case tag == tagFunction:
+		if !line && was != opener {
+			break
+		}
+		w, size = name(b, functionOpen, word)
+		if w == undecided {
+			return w, size
+		}
+		s.after = nothing
+		if w == ends {
+			s.after = function
+		}
+		return data, size
+	case tag == tagParameter && was == function:
+		switch w, _ = name(b, parameterOpen, word); w {
+		case undecided:
+			return w, 0
+		case ends:
+			s.after, s.sample = nothing, true
+			return data, size
+		}
+	case tag == tagEndFunction && was == function:
+		s.after = nothing
+		return data, size
+	}
+	s.after = nothing
+	switch tag {
+	case tagOpen:
+		s.after = opener
+		return data, size
+	case tagClose, tagFunction:
+		return data, size
+	}
+	return ends, 0
+}
+
+// name reads the name in a tag that opens something, of bytes that allow lets pass: ends with the size of
+// the whole tag, or data.
+func name(b []byte, open string, allow func(byte) bool) (weight, int) {
 	for i := len(open); i < len(b); i++ {
 		switch {
-		case i > len(open)+maxSampleName, b[i] == '>' && i == len(open), b[i] != '>' && !plain(b[i]):
+		case i > len(open)+maxSampleName, b[i] == '>' && i == len(open), b[i] != '>' && !allow(b[i]):
 			return data, len(open)
 		case b[i] == '>':
 			return ends, i + 1
@@ -83,8 +131,13 @@ func (g *Grammar) sampleName(b []byte, open string) (weight, int) {
 	return undecided, 0
 }
 
+// word reports a byte of a name in a sample.
+func word(c byte) bool {
+	return c-'0' < 10 || c|0x20-'a' < 26 || c == '_' || c == '-' || c == '.' || c == ':'
+}
+
 // follows looks behind a closing tag of this size for what makes it one.
-func (g *Grammar) follows(s *state, b []byte, size int, line, final bool) (weight, int) {
+func (g *Grammar) follows(s *state, b []byte, size int, final bool) (weight, int) {
 	l := &s.look
 	if !l.on {
 		*l = lookahead{on: true, off: uint8(size)}
@@ -105,15 +158,17 @@ func (g *Grammar) follows(s *state, b []byte, size int, line, final bool) (weigh
 			break
 		}
 		switch {
-		case parameter && (tag == tagParameter || tag == tagEndFunction):
-			return ends, size
-		case parameter && tag == tagClose && line && (b[size] == '\n' || b[size] == '\r'):
-			return ends, size
+		case l.opened && tag != tagFunction:
+			return data, size
 		case parameter && tag == tagEndParameter && !l.doubled:
 			l.doubled = true
 			l.off += uint8(len(parameterClose))
 			continue
-		case !parameter && (tag == tagClose || tag == tagOpen || tag == tagFunction):
+		case parameter && tag == tagOpen && s.wrapped:
+			l.opened = true
+			l.off += uint8(len(g.cfg.Open))
+			continue
+		case s.closes(b[size], tag, parameter):
 			return ends, size
 		}
 		return data, size
@@ -122,4 +177,20 @@ func (g *Grammar) follows(s *state, b []byte, size int, line, final bool) (weigh
 		return ends, size
 	}
 	return undecided, 0
+}
+
+// closes reports that tag, behind a closing tag and white space that begins with next, makes that one a
+// closer.
+func (s *state) closes(next byte, tag int, parameter bool) bool {
+	switch tag {
+	case tagParameter, tagEndFunction:
+		return parameter
+	case tagClose:
+		return !parameter || !s.wrapped || next == '\n' || next == '\r'
+	case tagOpen:
+		return true
+	case tagFunction:
+		return !parameter || s.look.opened
+	}
+	return false
 }

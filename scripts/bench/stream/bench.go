@@ -151,9 +151,10 @@ func (b *bench) startWeir(ctx context.Context) error {
 
 // config is weir's: everything as it is by default, and a model a mode.
 func (b *bench) config() string {
-	text := "[server]\nadmin = \"\"\n"
+	var text strings.Builder
+	text.WriteString("[server]\nadmin = \"\"\n")
 	for _, m := range []string{modeBurst, modePaced} {
-		text += fmt.Sprintf(`
+		fmt.Fprintf(&text, `
 [engines.%[1]s]
 kind = "openai"
 url = "http://%[2]s/%[1]s/v1"
@@ -168,7 +169,7 @@ policy = "qwen3"
 max_output = 4096
 `, m, b.double.addr)
 	}
-	return text
+	return text.String()
 }
 
 // targets are the gateways of a mode, in the order in which they are reported.

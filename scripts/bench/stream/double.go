@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,29 +35,22 @@ type double struct {
 func newDouble(s script, t *turn) *double {
 	d := &double{pace: s.Pace, head: []byte(streamHead)}
 	d.tokens, d.end = t.events()
-	write := d.head
 	size := s.Burst
 	if size <= 0 {
 		size = len(d.tokens)
 	}
-	for i, token := range d.tokens {
-		if i > 0 && i%size == 0 {
-			d.bursts = append(d.bursts, write)
-			write = nil
-		}
-		write = append(write[:len(write):len(write)], token...)
+	for tokens := range slices.Chunk(d.tokens, size) {
+		d.bursts = append(d.bursts, bytes.Join(tokens, nil))
 	}
-	d.bursts = append(d.bursts, append(write[:len(write):len(write)], d.end...))
+	d.bursts[0] = append([]byte(streamHead), d.bursts[0]...)
+	last := len(d.bursts) - 1
+	d.bursts[last] = append(d.bursts[last], d.end...)
 	return d
 }
 
 // body is what a client must receive, chunked coding taken off.
 func (d *double) body() []byte {
-	raw := string(d.head)
-	for _, token := range d.tokens {
-		raw += string(token)
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(raw+string(d.end))), nil)
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(bytes.Join(d.bursts, nil))), nil)
 	if err != nil {
 		return nil // the head is a constant
 	}

@@ -36,8 +36,9 @@ func start(ctx context.Context, dir, name string, argv ...string) (*process, err
 	p.cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = endTimeout
-	// A folder of its own keeps weir away from the user's plugins and caches.
-	p.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CACHE_HOME="+dir)
+	// A home of its own keeps weir away from the user's plugins and caches.
+	home := filepath.Join(dir, "home")
+	p.cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home, "XDG_CACHE_HOME="+home)
 	log, err := os.Create(p.stderr)
 	if err != nil {
 		return nil, err
@@ -91,8 +92,7 @@ func (p *process) end() error {
 	err := p.cmd.Wait()
 	signal.Stop()
 	kill.Stop()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	return nil

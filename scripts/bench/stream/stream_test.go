@@ -53,7 +53,9 @@ func TestGateways(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.config()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOME", t.TempDir())
+	for _, name := range []string{"HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
 	g, err := gateway.New(t.Context(), gateway.Options{ConfigFile: file, LookupEnv: os.LookupEnv})
 	if err != nil {
 		t.Fatal(err)

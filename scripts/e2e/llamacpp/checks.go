@@ -32,12 +32,12 @@ func checks() []check {
 }
 
 func (c check) bounded(ctx context.Context, srv *harness.Server, e *engine) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	return c.run(ctx, srv, e)
 }
 
-type object = map[string]any
+type object = harness.Object
 
 // generated runs f and wants the engine to have generated as many tokens as f tells.
 func generated(ctx context.Context, e *engine, f func() (tokens int, err error)) error {
@@ -161,7 +161,7 @@ func conversation(ctx context.Context, srv *harness.Server, _ *engine) (string, 
 
 // tools offers one. What this small model makes of it is its own affair; the stream must be whole.
 func tools(ctx context.Context, srv *harness.Server, _ *engine) (string, error) {
-	events, err := srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest(srv.Model, "What is the weather in Paris? Use the tool.", object{"tools": harness.ChatTools(), "max_tokens": 96, "temperature": 0}))
+	events, err := srv.Stream(ctx, "/v1/chat/completions", harness.ChatRequest(srv.Model, "What is the weather in Paris? Use the tool.", object{"tools": harness.ChatTools(), "max_tokens": 64, "temperature": 0}))
 	if err != nil {
 		return "", err
 	}
@@ -258,7 +258,13 @@ func measure(ctx context.Context, srv *harness.Server, body object) (pace, error
 	var first, last time.Time
 	err := srv.Follow(ctx, "/v1/chat/completions", body, func(ev harness.Event) error {
 		var c harness.ChatChunk
-		if ev.Data == "[DONE]" || json.Unmarshal([]byte(ev.Data), &c) != nil || c.Choices == nil || len(*c.Choices) == 0 {
+		if ev.Data == "[DONE]" {
+			return nil
+		}
+		if err := json.Unmarshal([]byte(ev.Data), &c); err != nil {
+			return err
+		}
+		if c.Choices == nil || len(*c.Choices) == 0 {
 			return nil
 		}
 		if text := (*c.Choices)[0].Delta.Content; text != nil && *text != "" {

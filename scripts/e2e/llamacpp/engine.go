@@ -123,7 +123,7 @@ func (e *engine) get(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(io.LimitReader(res.Body, 4<<20))
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: status %d", path, res.StatusCode)

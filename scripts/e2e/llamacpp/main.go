@@ -80,7 +80,7 @@ func run(ctx context.Context, lab, shared string, port int, out io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	e, err := startEngine(ctx, lab, shared, port, out)
 	if err != nil {
 		return err

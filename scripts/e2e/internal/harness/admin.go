@@ -21,7 +21,7 @@ func (s *Server) Metric(ctx context.Context, name string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	return SumMetric(res.Body, name)
 }
 

@@ -196,16 +196,16 @@ func (a *ChatAnswer) Same(b *ChatAnswer) error {
 }
 
 // weatherParameters are those of the tool that scenarios offer.
-var weatherParameters = object{"type": "object", "properties": object{"city": object{"type": "string"}, "days": object{"type": "integer"}}, "required": list{"city"}}
+var weatherParameters = Object{"type": "object", "properties": Object{"city": Object{"type": "string"}, "days": Object{"type": "integer"}}, "required": List{"city"}}
 
 // ChatTools is the tool that scenarios offer.
-func ChatTools() list {
-	return list{object{"type": "function", "function": object{"name": "get_weather", "description": "Current weather of a city", "parameters": weatherParameters}}}
+func ChatTools() List {
+	return List{Object{"type": "function", "function": Object{"name": "get_weather", "description": "Current weather of a city", "parameters": weatherParameters}}}
 }
 
 // ChatRequest is a streamed request with one user message.
-func ChatRequest(model, text string, more object) object {
-	body := object{"model": model, "stream": true, "stream_options": object{"include_usage": true}, "messages": list{object{"role": "user", "content": text}}}
+func ChatRequest(model, text string, more Object) Object {
+	body := Object{"model": model, "stream": true, "stream_options": Object{"include_usage": true}, "messages": List{Object{"role": "user", "content": text}}}
 	maps.Copy(body, more)
 	return body
 }

@@ -242,16 +242,16 @@ func (a *MessageAnswer) Same(b *MessageAnswer) error {
 }
 
 // MessageTools is the tool that scenarios offer.
-func MessageTools() list {
-	return list{object{"name": "get_weather", "description": "Current weather of a city", "input_schema": weatherParameters}}
+func MessageTools() List {
+	return List{Object{"name": "get_weather", "description": "Current weather of a city", "input_schema": weatherParameters}}
 }
 
 // Thinking switches thinking on.
-func Thinking() object { return object{"type": "enabled", "budget_tokens": 1024} }
+func Thinking() Object { return Object{"type": "enabled", "budget_tokens": 1024} }
 
 // MessageRequest is a streamed request with one user message.
-func MessageRequest(model, text string, more object) object {
-	body := object{"model": model, "max_tokens": 2048, "stream": true, "messages": list{object{"role": "user", "content": text}}}
+func MessageRequest(model, text string, more Object) Object {
+	body := Object{"model": model, "max_tokens": 2048, "stream": true, "messages": List{Object{"role": "user", "content": text}}}
 	maps.Copy(body, more)
 	return body
 }

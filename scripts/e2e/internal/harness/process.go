@@ -125,6 +125,7 @@ func CopyFile(from, to string) error {
 	return WriteWhole(to, b)
 }
 
+// WriteWhole writes a file that only appears when it is whole.
 func WriteWhole(path string, b []byte) error {
 	part := path + ".part"
 	return errors.Join(os.WriteFile(part, b, 0o600), os.Rename(part, path))

@@ -80,7 +80,7 @@ func (k *Socket) handshake(ctx context.Context, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusSwitchingProtocols || res.Header.Get("Sec-WebSocket-Accept") != accept {
 		return fmt.Errorf("the socket is refused: %s", res.Status)
 	}
@@ -193,7 +193,7 @@ func (k *Socket) Turn(id string, body any) ([]Event, error) {
 
 // Close says goodbye and waits for the server's.
 func (k *Socket) Close() error {
-	defer k.conn.Close()
+	defer func() { _ = k.conn.Close() }()
 	if err := errors.Join(k.conn.SetDeadline(time.Now().Add(5*time.Second)), k.write(opClose, []byte{0x03, 0xe8})); err != nil {
 		return err
 	}

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// object is a JSON object that a scenario writes.
-type object = map[string]any
+// Object is a JSON object that a scenario writes.
+type Object = map[string]any
 
-type list = []any
+// List is an array in one.
+type List = []any
 
 // ModelList is what both families of clients read of /v1/models.
 type ModelList struct {
@@ -72,7 +73,7 @@ func (s *Server) Exchange(ctx context.Context, method, path string, body any, st
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (s *Server) Follow(ctx context.Context, path string, body any, f func(Event
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
 		raw, _ := io.ReadAll(io.LimitReader(res.Body, 4096)) // as much as came
 		return fmt.Errorf("POST %s: status %d, %s: %.300s", path, res.StatusCode, kind, raw)

@@ -68,6 +68,9 @@ func (d *Decoder) Append(dst, b []byte) []byte {
 	return dst
 }
 
+// Held are the last bytes that were given and are not decided, valid until the next call.
+func (d *Decoder) Held() []byte { return d.held[:d.n] }
+
 // Flush appends what is held: the text is over.
 func (d *Decoder) Flush(dst []byte) []byte {
 	p := d.held[:d.n]
