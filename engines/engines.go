@@ -151,7 +151,7 @@ type Error struct {
 	Class      Class
 	Engine     string
 	Status     int           // HTTP status, 0 if there was none
-	Message    string        // what the engine said; may hold the engine's internals, so private
+	Message    string        // what the engine said; of ClassRefused it is for the client, else for the log alone
 	RetryAfter time.Duration // of ClassBusy
 	Limit      int           // of ClassOverflow: the engine's window in tokens, 0 if unknown
 	Err        error

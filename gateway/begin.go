@@ -146,7 +146,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	if err != nil {
 		return nil, err
 	}
-	er := turn.RequestFor(c.RequestID, m.EngineModel, session(t, req), req, p, maxTokens)
+	er := turn.RequestFor(c.RequestID, m.engineModel(), session(t, req), req, p, maxTokens)
 	er.Constraint = constraint
 	er.Headers = forwarded(c)
 	tn := g.turn(s, m, t, c, req, p, er)
@@ -225,9 +225,12 @@ func session(t *tenant.Tenant, req *conv.Request) string {
 
 // forwarded are the request headers that an engine gets to see.
 func forwarded(c *httpapi.Call) map[string]string {
-	out := map[string]string{}
-	for _, name := range []string{"Traceparent", "Tracestate"} {
+	var out map[string]string
+	for _, name := range [...]string{"Traceparent", "Tracestate"} {
 		if v := c.Header.Get(name); v != "" {
+			if out == nil {
+				out = map[string]string{}
+			}
 			out[name] = v
 		}
 	}

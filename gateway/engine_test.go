@@ -15,6 +15,9 @@ func TestEngineRefuses(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{})
 	busy := want{status: 503, messages: 529, chatType: "server_error", code: "engine_overloaded", messagesType: "overloaded_error", text: "overloaded"}
+	limited := want{status: 429, chatType: "rate_limit_error", code: "rate_limit_exceeded", messagesType: "rate_limit_error", text: "overloaded"}
+	unprocessable, internal := invalid("", "no such adapter"), want{status: 500, chatType: "server_error", code: "engine_error", messagesType: "api_error"}
+	unprocessable.status = 422
 	broken := want{status: 502, chatType: "server_error", code: "engine_error", messagesType: "api_error"}
 	overflow := want{status: 400, chatType: "invalid_request_error", code: "context_length_exceeded", messagesType: "invalid_request_error"}
 	for _, c := range []struct {
@@ -25,12 +28,13 @@ func TestEngineRefuses(t *testing.T) {
 		secret string // what must not be told
 	}{
 		{name: "400", script: enginetest.Script{Status: 400, Body: `{"error":{"message":"bad regex"}}`}, want: invalid("", "bad regex")},
-		{name: "422", script: enginetest.Script{Status: 422, Body: `{"detail":"no such adapter"}`}, want: invalid("", "no such adapter")},
-		{name: "429", script: enginetest.Script{Status: 429, Header: http.Header{"Retry-After": {"7"}}}, want: busy, retry: "7"},
-		{name: "429 without a time", script: enginetest.Script{Status: 429}, want: busy, retry: "1"},
+		{name: "422", script: enginetest.Script{Status: 422, Body: `{"detail":"no such adapter"}`}, want: unprocessable},
+		{name: "429", script: enginetest.Script{Status: 429, Header: http.Header{"Retry-After": {"7"}}}, want: limited, retry: "7"},
+		{name: "429 without a time", script: enginetest.Script{Status: 429}, want: limited, retry: "1"},
+		{name: "the gateway's key is refused", script: enginetest.Script{Status: 401, Body: `{"error":{"message":"bad key sk-1"}}`}, want: broken, secret: "sk-1"},
 		{name: "503", script: enginetest.Script{Status: 503}, want: busy, retry: "1"},
 		{name: "529", script: enginetest.Script{Status: 529}, want: busy, retry: "1"},
-		{name: "500", script: enginetest.Script{Status: 500, Body: `{"error":{"message":"cuda at 10.0.0.7"}}`}, want: broken, secret: "10.0.0.7"},
+		{name: "500", script: enginetest.Script{Status: 500, Body: `{"error":{"message":"cuda at 10.0.0.7"}}`}, want: internal, secret: "10.0.0.7"},
 		{name: "502 with a page", script: enginetest.Script{Status: 502, Type: "text/html", Body: "<html>nginx</html>"}, want: broken, secret: "nginx"},
 		{name: "a page", script: enginetest.Script{Type: "text/html", Body: "<html>welcome</html>"}, want: broken, secret: "welcome"},
 		{name: "overflow", script: enginetest.Script{Status: 400, Body: `{"error":{"message":"The decoder prompt (length 9254) is longer than the maximum model length of 4096."}}`}, want: overflow},
@@ -111,7 +115,7 @@ func TestEngineBreaksOff(t *testing.T) {
 		{"in reasoning", enginetest.Script{Chunks: text, Fault: enginetest.FaultReset, At: 1}, []block{{Kind: "reasoning", Text: "why"}}},
 		{"an error chunk", enginetest.Script{Chunks: text, Fault: enginetest.FaultError, At: 3}, []block{{Kind: "reasoning", Text: "why not"}, {Kind: "text", Text: "Hello"}}},
 		{"in a call", enginetest.Script{Chunks: call, Fault: enginetest.FaultReset, At: 3}, []block{{Kind: "text", Text: "Look."}, {Kind: "call", Name: "f", Text: `{"t": "half of it`}}},
-		{"in a header", enginetest.Script{Chunks: call, Fault: enginetest.FaultReset, At: 1}, []block{{Kind: "text", Text: "Look."}}},
+		{"in a header", enginetest.Script{Chunks: call, Fault: enginetest.FaultReset, At: 1}, []block{{Kind: "text", Text: "Look.\n<tool_call>\n"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, s surface) {
@@ -196,6 +200,42 @@ func TestSilentEngine(t *testing.T) {
 		a := s.read(t, append(frames, st.rest()...))
 		if a.of("text") != "Hello again" || a.Alive == 0 || a.Finish != s.stop {
 			t.Errorf("got %+v", a)
+		}
+
+		k := w.dial(s.path)
+		k.request("1", s.body("double", "hello"))
+		gate <- struct{}{}
+		for frames = []frame{k.next()}; !strings.Contains(string(frames[len(frames)-1].Data), "Hello"); {
+			frames = append(frames, k.next())
+		}
+		frames = append(frames, k.next())
+		gate <- struct{}{}
+		if a := s.read(t, append(frames, k.turn("1")...)); a.of("text") != "Hello again" || a.Alive == 0 {
+			t.Errorf("on a socket: %+v", a)
+		}
+	})
+}
+
+// TestForwarded is what an engine gets to see of a client's request.
+func TestForwarded(t *testing.T) {
+	t.Parallel()
+	w := start(t, options{script: []enginetest.Script{{Chunks: enginetest.Say("Hi")}}})
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	onBoth(t, func(t *testing.T, s surface) {
+		w := *w
+		w.tb = t
+		w.double.Requests()
+		w.ask(s, s.body("double", "hello", streamed), "Authorization", "Bearer secret", "X-Api-Key", "secret", "Cookie", "secret", "Traceparent", trace, "X-Request-Id", "abc", "X-Other", "1")
+		got := w.double.Requests()
+		if len(got) != 1 || got[0].Path != "/v1/completions" {
+			t.Fatalf("the engine got %+v", got)
+		}
+		h := got[0].Header
+		if h.Get("Traceparent") != trace || h.Get("X-Request-Id") != "abc" || h.Get("X-Other") != "" || strings.Contains(fmt.Sprint(h), "secret") {
+			t.Errorf("headers %v", h)
+		}
+		if !strings.Contains(string(got[0].Body), `"stop":["<|im_end|>"]`) || !strings.Contains(string(got[0].Body), `"stream":true`) {
+			t.Errorf("body %s", got[0].Body)
 		}
 	})
 }

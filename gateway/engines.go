@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/weirgate/weir/engines"
@@ -123,17 +124,15 @@ func (g *Gateway) simConfig(e config.Engine) sim.Config {
 	return cfg
 }
 
-// dialect is the family of the model that an engine serves under a name.
+// dialect is the family of a model by its id, or by the name under which an engine serves it.
 func (g *Gateway) dialect(engine, name string) string {
 	if s := g.current.Load(); s != nil {
-		for _, m := range s.models {
-			if m.EngineModel != name {
-				continue
-			}
-			for _, e := range m.engines {
-				if e.name == engine {
-					return m.Family
-				}
+		if m := s.models[name]; m != nil {
+			return m.Family
+		}
+		for _, m := range s.config.Models {
+			if m.EngineModel == name && slices.Contains(m.Engines, engine) {
+				return m.Family
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -90,12 +91,9 @@ func (r *messagesReader) fail(f frame) {
 // in checks that an event may come now.
 func (r *messagesReader) in(f frame, states ...string) {
 	r.tb.Helper()
-	for _, s := range states {
-		if s == r.state {
-			return
-		}
+	if !slices.Contains(states, r.state) {
+		r.tb.Fatalf("in state %q: %s", r.state, f.Data)
 	}
-	r.tb.Fatalf("in state %q: %s", r.state, f.Data)
 }
 
 func (r *messagesReader) event(e *messageEvent, f frame) {

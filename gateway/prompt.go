@@ -89,6 +89,15 @@ func (g *Gateway) count(ctx context.Context, m *model, req *conv.Request, p *tur
 	}
 }
 
+// engineModel is the engine's name of the model. To a simulated engine it is the model's id: several
+// models of different families may share one, and it writes in the family of each.
+func (m *model) engineModel() string {
+	if m.ownVocabulary() {
+		return m.ID
+	}
+	return m.EngineModel
+}
+
 // ownVocabulary reports whether every engine of the model uses the built-in vocabulary.
 func (m *model) ownVocabulary() bool {
 	return !slices.ContainsFunc(m.engines, func(e *engine) bool { return e.config.Sim == nil })

@@ -68,8 +68,10 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "unknown model", members: `"model":"nosuch","max_tokens":9,` + hello, want: want{status: 404, chatType: "invalid_request_error", code: "model_not_found", messagesType: "not_found_error", param: "model", text: `model "nosuch" does not exist`}},
 		{name: "an image", members: `"model":"sim","max_tokens":9,"messages":[{"role":"user","content":[MEDIA]}]`, want: want{status: 400, chatType: "invalid_request_error", code: "unsupported", messagesType: "invalid_request_error", param: "messages", text: "image"}},
 		{name: "a forced call", members: `"model":"double","max_tokens":9,"tool_choice":CHOICE,TOOLS,` + hello, want: want{status: 400, chatType: "invalid_request_error", code: "unsupported", messagesType: "invalid_request_error", param: "tool_choice", text: "cannot be forced"}},
-		{name: "too long", members: `"model":"sim","max_tokens":999,"messages":[{"role":"user","content":"` + strings.Repeat("word and more words, ", 500) + `"}]`,
-			want: want{status: 400, chatType: "invalid_request_error", code: "context_length_exceeded", messagesType: "invalid_request_error"}},
+		{
+			name: "too long", members: `"model":"sim","max_tokens":999,"messages":[{"role":"user","content":"` + strings.Repeat("word and more words, ", 500) + `"}]`,
+			want: want{status: 400, chatType: "invalid_request_error", code: "context_length_exceeded", messagesType: "invalid_request_error"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, s surface) {

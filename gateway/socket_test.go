@@ -136,9 +136,9 @@ func TestSocketTurns(t *testing.T) {
 // TestSocketTooBig sends a message over the limit.
 func TestSocketTooBig(t *testing.T) {
 	t.Parallel()
-	w := start(t, options{server: `max_body = "64KiB"`})
+	w := start(t, options{server: `max_body = "1KiB"`})
 	k := w.dial(chat().path)
-	k.request("1", chat().body("sim", strings.Repeat("a", 100<<10)))
+	k.request("1", chat().body("sim", strings.Repeat("a", 2<<10)))
 	if code := k.closed(); code != websocket.CloseMessageTooBig {
 		t.Errorf("closed with %d, want 1009", code)
 	}

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -149,13 +148,4 @@ func asClose(err error, c **websocket.CloseError) bool {
 	e, ok := err.(*websocket.CloseError) //nolint:errorlint // the library returns it bare
 	*c = e
 	return ok
-}
-
-// raw is JSON for a frame's id.
-func raw(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // the tests give strings and numbers
-	}
-	return string(b)
 }

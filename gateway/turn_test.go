@@ -37,23 +37,39 @@ func TestTurns(t *testing.T) {
 		{name: "nothing", script: enginetest.Script{}, chat: "stop", message: "end_turn"},
 		{name: "cut", script: enginetest.Script{Chunks: enginetest.Say("Hel"), Finish: "length"}, blocks: `text "Hel"`, chat: "length", message: "max_tokens"},
 		{name: "filtered", script: enginetest.Script{Chunks: enginetest.Say("Hel"), Finish: "content_filter"}, blocks: `text "Hel"`, chat: "content_filter", message: "refusal"},
-		{name: "thinking and a call", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say("<think>\nhm\n</think>\n\nSo.\n", callF)},
-			blocks: `reasoning "hm" | text "So." | call f"{\"a\": 1}"`, chat: "tool_calls", message: "tool_use"},
-		{name: "text after a call", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say(callF, " done")},
-			blocks: `call f"{\"a\": 1}" | text " done"`, chat: "tool_calls", message: "tool_use"},
-		{name: "two calls", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say(callF+"\n", callF)},
-			blocks: `call f"{\"a\": 1}" | call f"{\"a\": 1}"`, chat: "tool_calls", message: "tool_use"},
-		{name: "one call only", members: []string{"TOOLS", "ONE"}, script: enginetest.Script{Chunks: enginetest.Say(callF+"\n", callF), Fault: enginetest.FaultStall, At: 1},
-			blocks: `call f"{\"a\": 1}"`, chat: "tool_calls", message: "tool_use", cancels: true},
-		{name: "no calls wanted", members: []string{"TOOLS", "NONE"}, script: enginetest.Script{Chunks: enginetest.Say(callF)},
-			blocks: fmt.Sprintf("text %q", callF), chat: "stop", message: "end_turn"},
+		{
+			name: "thinking and a call", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say("<think>\nhm\n</think>\n\nSo.\n", callF)},
+			blocks: `reasoning "hm" | text "So." | call f"{\"a\": 1}"`, chat: "tool_calls", message: "tool_use",
+		},
+		{
+			name: "text after a call", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say(callF, " done")},
+			blocks: `call f"{\"a\": 1}" | text " done"`, chat: "tool_calls", message: "tool_use",
+		},
+		{
+			name: "two calls", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say(callF+"\n", callF)},
+			blocks: `call f"{\"a\": 1}" | call f"{\"a\": 1}"`, chat: "tool_calls", message: "tool_use",
+		},
+		{
+			name: "one call only", members: []string{"TOOLS", "ONE"}, script: enginetest.Script{Chunks: enginetest.Say(callF+"\n", callF), Fault: enginetest.FaultStall, At: 1},
+			blocks: `call f"{\"a\": 1}"`, chat: "tool_calls", message: "tool_use", cancels: true,
+		},
+		{
+			name: "no calls wanted", members: []string{"TOOLS", "NONE"}, script: enginetest.Script{Chunks: enginetest.Say(callF)},
+			blocks: fmt.Sprintf("text %q", callF), chat: "stop", message: "end_turn",
+		},
 		{name: "no tools", script: enginetest.Script{Chunks: enginetest.Say(callF)}, blocks: fmt.Sprintf("text %q", callF), chat: "stop", message: "end_turn"},
-		{name: "unknown tool", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say("<tool_call>\n{\"name\": \"g\", \"arg", "uments\": {}}\n</tool_call>")},
-			blocks: `text "<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>"`, chat: "stop", message: "end_turn"},
-		{name: "stop sequence", members: []string{"STOP"}, script: enginetest.Script{Chunks: enginetest.Say("One, t", "wo, EN", "D three"), Fault: enginetest.FaultStall, At: 3},
-			blocks: `text "One, two, "`, chat: "stop", message: "stop_sequence", cancels: true},
-		{name: "no stop in reasoning", members: []string{"STOP"}, script: enginetest.Script{Chunks: enginetest.Say("<think>\nthe END\n</think>\n\nOK")},
-			blocks: `reasoning "the END" | text "OK"`, chat: "stop", message: "end_turn"},
+		{
+			name: "unknown tool", members: []string{"TOOLS"}, script: enginetest.Script{Chunks: enginetest.Say("<tool_call>\n{\"name\": \"g\", \"arg", "uments\": {}}\n</tool_call>")},
+			blocks: `text "<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>"`, chat: "stop", message: "end_turn",
+		},
+		{
+			name: "stop sequence", members: []string{"STOP"}, script: enginetest.Script{Chunks: enginetest.Say("One, t", "wo, EN", "D three"), Fault: enginetest.FaultStall, At: 3},
+			blocks: `text "One, two, "`, chat: "stop", message: "stop_sequence", cancels: true,
+		},
+		{
+			name: "no stop in reasoning", members: []string{"STOP"}, script: enginetest.Script{Chunks: enginetest.Say("<think>\nthe END\n</think>\n\nOK")},
+			blocks: `reasoning "the END" | text "OK"`, chat: "stop", message: "end_turn",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, s surface) {

@@ -26,6 +26,7 @@ type stream struct {
 }
 
 func newStream(tb testing.TB, resp *http.Response) *stream {
+	tb.Helper()
 	return &stream{tb: tb, resp: resp, buf: bufio.NewReader(resp.Body)}
 }
 

@@ -74,6 +74,7 @@ type Stream struct {
 	spans   []record.Span // of buf
 	refused record.Span   // verdict that stands: no call begins or gets its name at or before Off
 	hasRef  bool
+	first   [8]record.Record // memory for the records of a call; more are rare
 	raw     bool
 	ended   bool
 	dropped int
@@ -82,14 +83,21 @@ type Stream struct {
 	fed     bool
 }
 
+// firstHeld is the room for held bytes that a new stream has: markers and short headers.
+const firstHeld = 128
+
 // Open begins a stream. start is the encoded start block. A guest that fails at start leaves a usable
 // stream in raw mode, and the error tells why.
 func Open(g Guest, sink Sink, start []byte) (*Stream, error) {
 	s := &Stream{guest: g, sink: sink}
-	s.call.Window = append([]byte(nil), g.Template()...)
-	s.saved = make([]byte, len(s.call.Window))
-	s.buf = make([]byte, 0, abi.MaxHeld+2*abi.MaxPiece)
-	s.call.Records = make([]record.Record, 0, 16)
+	t := g.Template()
+	n := len(t)
+	// One allocation for what has no pointers. A buffer of a piece is enough for most streams; one that
+	// holds much lets it grow.
+	b := make([]byte, n+n+abi.MaxPiece+firstHeld)
+	s.call.Window, s.saved, s.buf = b[:n:n], b[n:2*n:2*n], b[2*n:2*n]
+	copy(s.call.Window, t)
+	s.call.Records = s.first[:0]
 	if err := g.Start(s.call.Window, start); err != nil {
 		s.raw, s.fault = true, &Fault{Export: abi.ExportStart, Err: err}
 		return s, s.fault

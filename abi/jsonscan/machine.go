@@ -3,6 +3,11 @@
 // complete bytes, and the escaping of strings. It allocates nothing on its own.
 package jsonscan
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // MaxDepth is the deepest nesting a Machine follows; deeper input is bad. It bounds the state.
 const MaxDepth = 256
 
@@ -16,42 +21,13 @@ const (
 	Bad                // the bytes are not JSON
 )
 
-// state of a Machine, what it waits for next.
-const (
-	stValue    uint8 = iota // a value, after optional space
-	stValueEnd              // first value of an array, or its end
-	stKey                   // a member name
-	stKeyEnd                // first member name, or the end of the object
-	stColon
-	stNext // comma or the end of the container
-	stString
-	stEsc
-	stHex1
-	stHex2
-	stHex3
-	stHex4
-	stMinus
-	stZero
-	stInt
-	stDot
-	stFrac
-	stExp
-	stExpSign
-	stExpDigits
-	stLit
-	stDone
-	stBad
-)
-
 // Machine follows one JSON value (RFC 8259). The zero value is ready. It is plain data: copying it
 // copies the parse.
 type Machine struct {
 	stack [MaxDepth / 64]uint64 // one bit a level: 1 object, 0 array
 	depth uint16
 	st    uint8
-	key   bool  // the open string is a member name
-	lit   uint8 // which literal: 't', 'f' or 'n'
-	at    uint8 // bytes of the literal seen
+	key   bool // the open string is a member name
 }
 
 // Reset makes m ready for a new value.
@@ -61,7 +37,7 @@ func (m *Machine) Reset() { *m = Machine{} }
 func (m *Machine) Depth() int { return int(m.depth) }
 
 // Started reports whether a byte of the value itself was seen.
-func (m *Machine) Started() bool { return m.st != stValue || m.depth > 0 }
+func (m *Machine) Started() bool { return m.st > stValue || m.depth > 0 }
 
 // InString reports whether the next byte belongs to a string.
 func (m *Machine) InString() bool { return m.st >= stString && m.st <= stHex4 }
@@ -79,256 +55,145 @@ func (m *Machine) Status() Status {
 
 // End tells what the value is if the input ends here: a number may be whole only then.
 func (m *Machine) End() Status {
-	if m.depth == 0 {
-		switch m.st {
-		case stZero, stInt, stFrac, stExpDigits:
-			return Done
-		}
+	if m.depth == 0 && wholeNumber(m.st) {
+		return Done
 	}
 	return m.Status()
 }
 
+// wholeNumber reports a state in which a number may end.
+func wholeNumber(st uint8) bool {
+	return st == stZero || st == stInt || st == stFrac || st == stExpDigits
+}
+
 // Feed consumes bytes of b until the value ends, goes bad, or b is used up. n counts the value's own
 // bytes and the white space before and inside it; a number ends before the byte that ends it.
+//
+// It is one loop over tables, and reads strings by the word, since guests spend their time in it and a
+// call or a branch costs much more there than natively.
 func (m *Machine) Feed(b []byte) (n int, s Status) {
+	st := m.st
 	for n < len(b) {
-		if m.st == stString {
-			n += plain(b[n:])
-			if n == len(b) {
-				return n, More
+		if st == stString {
+			if n = plain(b, n); n == len(b) {
+				break
 			}
 		}
-		used, ok := m.step(b[n])
-		if !ok {
-			m.st = stBad
-			return n, Bad
-		}
-		if used {
+		to := steps[st%64][classOf[b[n]]%classes]
+		if to-1 < states-1 {
+			st = to
 			n++
+			continue
 		}
-		if m.st == stDone {
-			return n, Done
+		if to == misfit && wholeNumber(st) {
+			if st = m.after(); st == stDone {
+				break
+			}
+			continue
+		}
+		if st = m.do(to); st == stBad {
+			break
+		}
+		n++
+		if st == stDone {
+			break
 		}
 	}
+	m.st = st
 	return n, m.Status()
 }
 
-// plain counts the leading bytes of b that need no attention inside a string.
-func plain(b []byte) int {
-	for i, c := range b {
-		if c == '"' || c == '\\' || c < 0x20 {
-			return i
+// ones and tops have the lowest and the highest bit of each byte.
+const (
+	ones = 0x0101010101010101
+	tops = 0x8080808080808080
+)
+
+// plain is the offset of the first byte of b at or after from that needs attention in a string: a quote, a
+// backslash or a control character.
+func plain(b []byte, from int) int {
+	for ; len(b)-from >= 8; from += 8 {
+		if k := special(binary.LittleEndian.Uint64(b[from:])); k != 0 {
+			return from + bits.TrailingZeros64(k)/8
 		}
 	}
-	return len(b)
+	// A word of what is left; behind it are zeros, which are control characters.
+	n := len(b) - from
+	var w uint64
+	switch {
+	case n == 0:
+		return from
+	case len(b) >= 8:
+		w = binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * (8 - uint(n)))
+	case n >= 4:
+		w = uint64(binary.LittleEndian.Uint32(b[from:])) | uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))<<(8*uint(n-4))
+	default:
+		w = uint64(b[from]) | uint64(b[from+n/2])<<(8*uint(n/2)) | uint64(b[len(b)-1])<<(8*uint(n-1))
+	}
+	return from + bits.TrailingZeros64(special(w))/8
+}
+
+// special marks with their highest bits the bytes of a word that need attention in a string. Marks above
+// the lowest one may be wrong.
+func special(w uint64) uint64 { return (w-ones*0x20)&^w&tops | quotes(w) }
+
+// do does what an entry of steps asks for and returns the next state.
+func (m *Machine) do(what uint8) uint8 {
+	switch what {
+	case doOpen, doOpenList:
+		if m.depth >= MaxDepth {
+			return stBad
+		}
+		w, bit := m.depth/64%(MaxDepth/64), uint64(1)<<(m.depth%64)
+		m.depth++
+		if what == doOpen {
+			m.stack[w] |= bit
+			return stKeyEnd
+		}
+		m.stack[w] &^= bit
+		return stValueEnd
+	case doClose, doCloseList:
+		if m.depth == 0 || m.inObject() != (what == doClose) {
+			return stBad
+		}
+		m.depth--
+		return m.after()
+	case doComma:
+		if m.inObject() {
+			return stKey
+		}
+		return stValue
+	case doName:
+		m.key = true
+		return stString
+	case doQuote:
+		if m.key {
+			m.key = false
+			return stColon
+		}
+		return m.after()
+	case doEnd:
+		return m.after()
+	}
+	return stBad
+}
+
+func (m *Machine) inObject() bool {
+	d := m.depth - 1
+	return m.stack[d/64%(MaxDepth/64)]>>(d%64)&1 == 1
+}
+
+// after is the state after a value, inside whatever holds it.
+func (m *Machine) after() uint8 {
+	if m.depth == 0 {
+		return stDone
+	}
+	return stNext
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 func isDigit(c byte) bool { return c-'0' < 10 }
 func isHex(c byte) bool   { return isDigit(c) || (c|0x20)-'a' < 6 }
-
-// step takes one byte; used is false when the byte only ended a number.
-func (m *Machine) step(c byte) (used, ok bool) {
-	switch m.st {
-	case stValue, stValueEnd:
-		if isSpace(c) {
-			return true, true
-		}
-		if m.st == stValueEnd && c == ']' {
-			return true, m.pop(false)
-		}
-		return true, m.begin(c)
-	case stKey, stKeyEnd:
-		switch {
-		case isSpace(c):
-			return true, true
-		case c == '"':
-			m.st, m.key = stString, true
-			return true, true
-		case c == '}' && m.st == stKeyEnd:
-			return true, m.pop(true)
-		}
-		return true, false
-	case stColon:
-		if c == ':' {
-			m.st = stValue
-			return true, true
-		}
-		return true, isSpace(c)
-	case stNext:
-		return true, m.next(c)
-	case stString, stEsc, stHex1, stHex2, stHex3, stHex4:
-		return true, m.str(c)
-	case stLit:
-		return true, m.literal(c)
-	case stDone, stBad:
-		return false, false
-	}
-	return m.number(c)
-}
-
-func (m *Machine) begin(c byte) bool {
-	switch {
-	case c == '{':
-		m.st = stKeyEnd
-		return m.push(true)
-	case c == '[':
-		m.st = stValueEnd
-		return m.push(false)
-	case c == '"':
-		m.st, m.key = stString, false
-	case c == '-':
-		m.st = stMinus
-	case c == '0':
-		m.st = stZero
-	case isDigit(c):
-		m.st = stInt
-	case c == 't' || c == 'f' || c == 'n':
-		m.st, m.lit, m.at = stLit, c, 1
-	default:
-		return false
-	}
-	return true
-}
-
-func (m *Machine) push(object bool) bool {
-	if m.depth >= MaxDepth {
-		return false
-	}
-	w, bit := m.depth/64, uint64(1)<<(m.depth%64)
-	if object {
-		m.stack[w] |= bit
-	} else {
-		m.stack[w] &^= bit
-	}
-	m.depth++
-	return true
-}
-
-func (m *Machine) inObject() bool {
-	d := m.depth - 1
-	return m.stack[d/64]>>(d%64)&1 == 1
-}
-
-func (m *Machine) pop(object bool) bool {
-	if m.depth == 0 || m.inObject() != object {
-		return false
-	}
-	m.depth--
-	m.end()
-	return true
-}
-
-// end is the end of a value inside whatever holds it.
-func (m *Machine) end() {
-	if m.depth == 0 {
-		m.st = stDone
-	} else {
-		m.st = stNext
-	}
-}
-
-func (m *Machine) next(c byte) bool {
-	switch {
-	case isSpace(c):
-	case c == ',' && m.inObject():
-		m.st = stKey
-	case c == ',':
-		m.st = stValue
-	case c == '}':
-		return m.pop(true)
-	case c == ']':
-		return m.pop(false)
-	default:
-		return false
-	}
-	return true
-}
-
-func (m *Machine) str(c byte) bool {
-	switch m.st {
-	case stString:
-		switch {
-		case c == '\\':
-			m.st = stEsc
-		case c == '"' && m.key:
-			m.st, m.key = stColon, false
-		case c == '"':
-			m.end()
-		default:
-			return c >= 0x20
-		}
-	case stEsc:
-		switch c {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			m.st = stString
-		case 'u':
-			m.st = stHex1
-		default:
-			return false
-		}
-	case stHex4:
-		m.st = stString
-		return isHex(c)
-	default:
-		m.st++
-		return isHex(c)
-	}
-	return true
-}
-
-func (m *Machine) literal(c byte) bool {
-	word := "true"
-	switch m.lit {
-	case 'f':
-		word = "false"
-	case 'n':
-		word = "null"
-	}
-	if c != word[m.at] {
-		return false
-	}
-	if m.at++; int(m.at) == len(word) {
-		m.end()
-	}
-	return true
-}
-
-func (m *Machine) number(c byte) (used, ok bool) {
-	switch m.st {
-	case stMinus:
-		m.st = stInt
-		if c == '0' {
-			m.st = stZero
-		}
-		return true, isDigit(c)
-	case stDot:
-		m.st = stFrac
-		return true, isDigit(c)
-	case stExp:
-		if c == '+' || c == '-' {
-			m.st = stExpSign
-			return true, true
-		}
-		m.st = stExpDigits
-		return true, isDigit(c)
-	case stExpSign:
-		m.st = stExpDigits
-		return true, isDigit(c)
-	}
-	switch {
-	case isDigit(c) && m.st != stZero:
-		return true, true
-	case c == '.' && (m.st == stZero || m.st == stInt):
-		m.st = stDot
-		return true, true
-	case (c == 'e' || c == 'E') && m.st != stExpDigits:
-		m.st = stExp
-		return true, true
-	}
-	m.end()
-	return false, true
-}
 
 // Valid reports whether b is exactly one JSON value with optional white space around it.
 func Valid(b []byte) bool {

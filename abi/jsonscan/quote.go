@@ -80,13 +80,7 @@ func AppendUnquoted(dst, s []byte) ([]byte, error) {
 // AppendUnescaped is AppendUnquoted for the inside of a string.
 func AppendUnescaped(dst, s []byte) ([]byte, error) {
 	for i := 0; i < len(s); {
-		j := i
-		for j < len(s) && s[j] != '\\' {
-			if s[j] == '"' {
-				return dst, ErrString
-			}
-			j++
-		}
+		j := i + unescaped(s[i:])
 		dst = append(dst, s[i:j]...)
 		if j == len(s) {
 			break

@@ -1,6 +1,11 @@
 package jsonscan
 
-import "strconv"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"strconv"
+)
 
 // Type is the type of a JSON value, told by its first byte.
 type Type uint8
@@ -65,6 +70,7 @@ type Reader struct {
 	doc   []byte
 	pos   int
 	depth int
+	first bool // an object was opened and none of its members read
 }
 
 // NewReader reads doc, which must not change while the reader is used.
@@ -73,7 +79,14 @@ func NewReader(doc []byte) *Reader { return &Reader{doc: doc} }
 // Offset is where the reader stands.
 func (r *Reader) Offset() int { return r.pos }
 
+// space skips white space. Mostly there is none, so that this much is inlined.
 func (r *Reader) space() {
+	if r.pos < len(r.doc) && r.doc[r.pos] <= ' ' {
+		r.spaces()
+	}
+}
+
+func (r *Reader) spaces() {
 	for r.pos < len(r.doc) && isSpace(r.doc[r.pos]) {
 		r.pos++
 	}
@@ -107,7 +120,7 @@ func (r *Reader) Raw() ([]byte, error) {
 
 // Text reads a string and appends its text to dst.
 func (r *Reader) Text(dst []byte) ([]byte, error) {
-	if r.Peek() != String {
+	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != '"' {
 		return dst, r.fail("a string")
 	}
 	from := r.pos
@@ -125,90 +138,155 @@ func (r *Reader) Text(dst []byte) ([]byte, error) {
 // Object reads an object and calls f for each member with the reader at its value. key is the member
 // name, valid until f returns. f must read the value, exactly once; the reader checks it.
 func (r *Reader) Object(f func(key []byte) error) error {
-	return r.container('{', '}', "an object", func() error {
-		from := r.pos
-		if r.Peek() != String {
-			return r.fail("a member name")
-		}
-		if err := r.str(); err != nil {
+	if err := r.OpenObject(); err != nil {
+		return err
+	}
+	for {
+		key, ok, err := r.Member()
+		if err != nil || !ok {
 			return err
 		}
-		key := r.doc[from+1 : r.pos-1]
-		for _, c := range key {
-			if c == '\\' {
-				text, err := AppendUnescaped(nil, key)
-				if err != nil {
-					return r.fail("a member name with valid escapes")
-				}
-				key = text
-				break
-			}
+		if err := f(key); err != nil {
+			return err
 		}
-		if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != ':' {
-			return r.fail("':'")
+	}
+}
+
+// OpenObject reads the brace that opens an object; Member reads on. Together they are Object without a
+// function, for those who count calls.
+func (r *Reader) OpenObject() error {
+	if err := r.open('{', "an object"); err != nil {
+		return err
+	}
+	r.first = true
+	return nil
+}
+
+// Member reads the name of the next member of the object that is open, and leaves the reader at its value,
+// which must be read, exactly once, before the next call. key is valid until then. ok is false when the
+// object has ended.
+func (r *Reader) Member() (key []byte, ok bool, err error) {
+	r.space()
+	if first := r.first; first {
+		r.first = false
+		if r.pos < len(r.doc) && r.doc[r.pos] == '}' {
+			ok = true
 		}
+	} else if ok, err = r.next('}'); err != nil {
+		return nil, false, err
+	}
+	if ok {
 		r.pos++
-		r.space()
-		return f(key)
-	})
+		r.depth--
+		return nil, false, nil
+	}
+	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != '"' {
+		return nil, false, r.fail("a member name")
+	}
+	from := r.pos
+	if err := r.str(); err != nil {
+		return nil, false, err
+	}
+	key = r.doc[from+1 : r.pos-1]
+	if bytes.IndexByte(key, '\\') >= 0 {
+		if key, err = AppendUnescaped(nil, key); err != nil {
+			return nil, false, r.fail("a member name with valid escapes")
+		}
+	}
+	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != ':' {
+		return nil, false, r.fail("':'")
+	}
+	r.pos++
+	r.space()
+	return key, true, nil
 }
 
 // Array reads an array and calls f for each element with the reader at it; f must read it.
 func (r *Reader) Array(f func(i int) error) error {
-	i := -1
-	return r.container('[', ']', "an array", func() error {
-		i++
-		return f(i)
-	})
+	if err := r.open('[', "an array"); err != nil {
+		return err
+	}
+	r.space()
+	end := r.pos < len(r.doc) && r.doc[r.pos] == ']'
+	for i := 0; !end; i++ {
+		r.space()
+		if err := f(i); err != nil {
+			return err
+		}
+		r.space()
+		var err error
+		if end, err = r.next(']'); err != nil {
+			return err
+		}
+	}
+	r.pos++
+	r.depth--
+	return nil
 }
 
-func (r *Reader) container(open, end byte, want string, member func() error) error {
-	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != open {
+// open reads the bracket of a container.
+func (r *Reader) open(bracket byte, want string) error {
+	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != bracket {
 		return r.fail(want)
 	}
 	if r.depth++; r.depth > MaxDepth {
 		return depthError(r.pos)
 	}
 	r.pos++
-	if r.space(); r.pos < len(r.doc) && r.doc[r.pos] == end {
+	return nil
+}
+
+// next reads the comma behind a member, or reports that its container ends here.
+func (r *Reader) next(bracket byte) (end bool, err error) {
+	switch {
+	case r.pos >= len(r.doc):
+	case r.doc[r.pos] == ',':
 		r.pos++
-		r.depth--
-		return nil
+		return false, nil
+	case r.doc[r.pos] == bracket:
+		return true, nil
 	}
-	for {
-		r.space()
-		if err := member(); err != nil {
-			return err
-		}
-		r.space()
-		switch {
-		case r.pos >= len(r.doc):
-			return r.fail("',' or '" + string(end) + "'")
-		case r.doc[r.pos] == ',':
-			r.pos++
-		case r.doc[r.pos] == end:
-			r.pos++
-			r.depth--
-			return nil
-		default:
-			return r.fail("',' or '" + string(end) + "'")
-		}
-	}
+	return false, r.fail("',' or '" + string(rune(bracket)) + "'")
 }
 
 // str reads a string, from its opening quote on.
 func (r *Reader) str() error {
-	for i := r.pos + 1; i < len(r.doc); i++ {
-		switch r.doc[i] {
-		case '"':
+	for i := r.pos + 1; ; i += 2 {
+		if i < len(r.doc) {
+			i += unescaped(r.doc[i:])
+		}
+		if i >= len(r.doc) {
+			break
+		}
+		if r.doc[i] == '"' {
 			r.pos = i + 1
 			return nil
-		case '\\':
-			i++
 		}
 	}
 	r.pos = len(r.doc)
 	return r.fail("the end of a string")
+}
+
+// unescaped counts the bytes before the first quote or backslash.
+func unescaped(b []byte) int {
+	i := 0
+	for ; len(b)-i >= 8; i += 8 {
+		if k := quotes(binary.LittleEndian.Uint64(b[i:])); k != 0 {
+			return i + bits.TrailingZeros64(k)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
+}
+
+// quotes marks quotes and backslashes as special does.
+func quotes(w uint64) uint64 {
+	q, e := w^ones*'"', w^ones*'\\'
+	return ((q-ones)&^q | (e-ones)&^e) & tops
 }
 
 func (r *Reader) skip() error {

@@ -99,7 +99,11 @@ type fault string
 func (f fault) Error() string { return ErrFormat.Error() + ": " + string(f) }
 func (f fault) Unwrap() error { return ErrFormat }
 
-const rowSize = 24
+// Bytes of an outline's or an instruction's header, and of a row.
+const (
+	headerSize = 16
+	rowSize    = 24
+)
 
 // AppendOutline encodes o: u32 version, rows, bytes of switches, bytes of names; the rows (u32 message,
 // u16 part, u8 kind, u8 role, u32 length, u32 name offset, u16 name length, u16 flags, u32 0); the
@@ -132,28 +136,18 @@ func AppendOutline(dst []byte, o *Outline) []byte {
 	return dst
 }
 
-// ParseOutline decodes an outline.
+// ParseOutline decodes an outline. ViewOutline reads one without decoding it.
 func ParseOutline(b []byte) (*Outline, error) {
-	le := binary.LittleEndian
-	if len(b) < 16 || le.Uint32(b) != 1 {
-		return nil, fault("outline header")
+	v, err := ViewOutline(b)
+	if err != nil {
+		return nil, err
 	}
-	rows, sw, names := uint64(le.Uint32(b[4:])), uint64(le.Uint32(b[8:])), uint64(le.Uint32(b[12:]))
-	if rows > MaxRows || 16+rows*rowSize+sw+names != uint64(len(b)) {
-		return nil, fault("outline of " + strconv.Itoa(len(b)) + " bytes with " + strconv.FormatUint(rows, 10) + " rows")
-	}
-	body := b[16 : 16+rows*rowSize]
-	text := b[uint64(len(b))-names:]
-	o := &Outline{Rows: make([]Row, rows), Switches: b[16+rows*rowSize : uint64(len(b))-names]}
+	o := &Outline{Rows: make([]Row, v.Len()), Switches: v.Switches}
 	for i := range o.Rows {
-		r := body[i*rowSize:]
-		off, n := uint64(le.Uint32(r[12:])), uint64(le.Uint16(r[16:]))
-		if off+n > names {
-			return nil, fault("name of row " + strconv.Itoa(i))
-		}
+		r := v.Row(i)
 		o.Rows[i] = Row{
-			Message: le.Uint32(r), Part: le.Uint16(r[4:]), Kind: r[6], Role: r[7], Length: le.Uint32(r[8:]),
-			Name: string(text[off : off+n]), Flags: le.Uint16(r[18:]),
+			Message: r.Message(), Part: r.Part(), Kind: r.Kind(), Role: r.Role(), Length: r.Length(),
+			Name: string(v.Name(r)), Flags: r.Flags(),
 		}
 	}
 	return o, nil
@@ -163,46 +157,64 @@ func ParseOutline(b []byte) (*Outline, error) {
 // length, u32 value length, the key, the value.
 func AppendOp(dst []byte, op Op) []byte {
 	le := binary.LittleEndian
-	arg := uint8(op.Action)
+	var h [headerSize]byte
+	le.PutUint16(h[:], uint16(op.Kind))
+	h[2] = uint8(op.Action)
 	if op.Kind == StartOp {
-		arg = uint8(op.State)
+		h[2] = uint8(op.State)
 	}
-	dst = le.AppendUint16(dst, uint16(op.Kind))
-	dst = append(dst, arg, 0)
-	dst = le.AppendUint32(dst, op.Message)
-	dst = le.AppendUint16(dst, op.Part)
-	dst = le.AppendUint16(dst, uint16(len(op.Key)))
-	dst = le.AppendUint32(dst, uint32(len(op.Value)))
+	le.PutUint32(h[4:], op.Message)
+	le.PutUint16(h[8:], op.Part)
+	le.PutUint16(h[10:], uint16(len(op.Key)))
+	le.PutUint32(h[12:], uint32(len(op.Value)))
+	dst = append(dst, h[:]...)
 	dst = append(dst, op.Key...)
 	return append(dst, op.Value...)
 }
 
 // Parse decodes a plan.
 func Parse(b []byte) ([]Op, error) {
+	n, err := count(b)
+	if err != nil || n == 0 {
+		return nil, err
+	}
 	le := binary.LittleEndian
-	var ops []Op
-	for len(b) > 0 {
-		if len(b) < 16 || len(ops) == MaxOps {
-			return nil, fault("plan after " + strconv.Itoa(len(ops)) + " instructions")
-		}
-		k, v := uint64(le.Uint16(b[10:])), uint64(le.Uint32(b[12:]))
-		if 16+k+v > uint64(len(b)) {
-			return nil, fault("instruction " + strconv.Itoa(len(ops)) + " overruns the plan")
-		}
-		op := Op{Kind: OpKind(le.Uint16(b)), Message: le.Uint32(b[4:]), Part: le.Uint16(b[8:]), Key: string(b[16 : 16+k]), Value: string(b[16+k : 16+k+v])}
+	ops := make([]Op, n)
+	text := string(b) // all keys and values are parts of one string
+	for i, at := 0, 0; i < n; i++ {
+		h := b[at : at+headerSize]
+		key := at + headerSize
+		value := key + int(le.Uint16(h[10:]))
+		at = value + int(le.Uint32(h[12:]))
+		op := &ops[i]
+		*op = Op{Kind: OpKind(le.Uint16(h)), Message: le.Uint32(h[4:]), Part: le.Uint16(h[8:]), Key: text[key:value], Value: text[value:at]}
 		switch {
 		case op.Kind < KwargOp || op.Kind > TailOp:
-			return nil, fault("instruction " + strconv.Itoa(len(ops)) + " has unknown kind " + strconv.Itoa(int(op.Kind)))
+			return nil, fault("instruction " + strconv.Itoa(i) + " has unknown kind " + strconv.Itoa(int(op.Kind)))
 		case op.Kind == StartOp:
-			op.State = StartState(b[2])
+			op.State = StartState(h[2])
 		default:
-			op.Action = PartAction(b[2])
+			op.Action = PartAction(h[2])
 		}
 		if op.Action > Splice || op.State > StartReasoning {
-			return nil, fault("instruction " + strconv.Itoa(len(ops)) + " has action " + strconv.Itoa(int(b[2])))
+			return nil, fault("instruction " + strconv.Itoa(i) + " has action " + strconv.Itoa(int(h[2])))
 		}
-		ops = append(ops, op)
-		b = b[16+k+v:]
 	}
 	return ops, nil
+}
+
+// count is the number of instructions in a plan of whole ones.
+func count(b []byte) (n int, err error) {
+	le := binary.LittleEndian
+	for ; len(b) > 0; n++ {
+		if len(b) < headerSize || n == MaxOps {
+			return 0, fault("plan after " + strconv.Itoa(n) + " instructions")
+		}
+		size := headerSize + uint64(le.Uint16(b[10:])) + uint64(le.Uint32(b[12:]))
+		if size > uint64(len(b)) {
+			return 0, fault("instruction " + strconv.Itoa(n) + " overruns the plan")
+		}
+		b = b[size:]
+	}
+	return n, nil
 }

@@ -8,22 +8,18 @@ import (
 	"github.com/weirgate/weir/engines"
 )
 
-// decoder reads chunks. It allocates nothing for a chunk of text.
+// decoder reads chunks. It allocates nothing for a chunk of text, and serves one stream after another.
 type decoder struct {
 	e          *Engine
 	structured bool
 	special    []Special
-	ids        map[uint32]int // index in special
+	members    members
 
 	r       jsonscan.Reader
 	layout  layout
 	a       *accum
 	scratch []byte
 	half    surrogate
-
-	// Members, as bound methods: made once, since each chunk would otherwise make them anew.
-	fTop, fChoice, fDelta, fUsage, fDetails, fCall, fFunction func(key []byte) error
-	fChoices, fCalls, fIDs                                    func(i int) error
 
 	from    int   // where the chunk's text begins in a
 	thought bool  // the chunk's reasoning was read, under one of its two names
@@ -39,16 +35,28 @@ type decoder struct {
 	fresh   bool // usage came in this chunk
 }
 
+// members are the decoder's methods for parts of a chunk, bound once: each chunk would otherwise bind
+// them anew.
+type members struct {
+	top, choice, delta, usage, details, call, function func(key []byte) error
+	choices, calls, id                                 func(i int) error
+}
+
 func (d *decoder) init(e *Engine) {
 	d.e, d.structured, d.special, d.lastID = e, e.cfg.Structured, e.cfg.Special, -1
-	if len(d.special) > 0 {
-		d.ids = make(map[uint32]int, len(d.special))
-		for i, sp := range d.special {
-			d.ids[sp.ID] = i
-		}
+	d.members = members{
+		top: d.top, choice: d.choice, delta: d.delta, usage: d.usageMember, details: d.details, call: d.callMember, function: d.function,
+		choices: d.choices, calls: d.calls, id: d.id,
 	}
-	d.fTop, d.fChoices, d.fChoice, d.fDelta, d.fUsage, d.fDetails = d.top, d.choices, d.choice, d.delta, d.usageMember, d.details
-	d.fCalls, d.fCall, d.fFunction, d.fIDs = d.calls, d.callMember, d.function, d.id
+}
+
+// reset forgets the stream, but for buffers that the next one may use.
+func (d *decoder) reset() {
+	*d = decoder{
+		e: d.e, structured: d.structured, special: d.special, members: d.members, lastID: -1,
+		layout:  layout{prefix: kept(d.layout.prefix), suffix: kept(d.layout.suffix), off: d.layout.off},
+		scratch: kept(d.scratch), waiting: d.waiting[:0],
+	}
 }
 
 // chunk reads one chunk and adds what it says to a. Of a chunk that is in error, nothing is added.
@@ -61,7 +69,7 @@ func (d *decoder) chunk(data []byte, a *accum) error {
 	d.tokens, d.thought, d.fresh, d.plain = 0, false, false, true
 	d.layout.begin()
 	before, marks := d.usage.Output, len(a.marks)
-	err := d.r.Object(d.fTop)
+	err := d.r.Object(d.members.top)
 	if err == nil {
 		err = d.r.End()
 	}
@@ -105,13 +113,13 @@ func (d *decoder) top(key []byte) error {
 		if d.r.Peek() != jsonscan.Array {
 			return d.skip()
 		}
-		return d.r.Array(d.fChoices)
+		return d.r.Array(d.members.choices)
 	case "usage":
 		if d.r.Peek() != jsonscan.Object {
 			return d.skip()
 		}
 		d.counted, d.fresh, d.plain = true, true, false
-		return d.r.Object(d.fUsage)
+		return d.r.Object(d.members.usage)
 	case "error":
 		if d.r.Peek() == jsonscan.Null {
 			return d.skip()
@@ -130,7 +138,7 @@ func (d *decoder) choices(i int) error {
 	if i > 0 || d.r.Peek() != jsonscan.Object {
 		return d.skip()
 	}
-	return d.r.Object(d.fChoice)
+	return d.r.Object(d.members.choice)
 }
 
 func (d *decoder) choice(key []byte) error {
@@ -141,14 +149,14 @@ func (d *decoder) choice(key []byte) error {
 		if d.r.Peek() != jsonscan.Object {
 			return d.skip()
 		}
-		return d.r.Object(d.fDelta)
+		return d.r.Object(d.members.delta)
 	case "finish_reason":
 		return d.reason()
 	case "stop_reason", "matched_stop":
 		return d.stop()
 	case "token_ids":
 		if len(d.special) > 0 && d.r.Peek() == jsonscan.Array {
-			return d.r.Array(d.fIDs)
+			return d.r.Array(d.members.id)
 		}
 	}
 	return d.skip()
@@ -165,7 +173,7 @@ func (d *decoder) delta(key []byte) error {
 		return d.text(engines.FragmentReasoning)
 	case "tool_calls":
 		if d.r.Peek() == jsonscan.Array {
-			return d.r.Array(d.fCalls)
+			return d.r.Array(d.members.calls)
 		}
 	}
 	return d.skip()
@@ -219,7 +227,7 @@ func (d *decoder) calls(i int) error {
 	}
 	d.plain = false
 	d.call = mark{kind: engines.FragmentCall, index: -1, from: len(d.a.text), to: len(d.a.text)}
-	if err := d.r.Object(d.fCall); err != nil {
+	if err := d.r.Object(d.members.call); err != nil {
 		return err
 	}
 	if d.call.index < 0 {
@@ -254,7 +262,7 @@ func (d *decoder) callMember(key []byte) error {
 		return d.str(&d.call.id)
 	case "function":
 		if d.r.Peek() == jsonscan.Object {
-			return d.r.Object(d.fFunction)
+			return d.r.Object(d.members.function)
 		}
 	}
 	return d.skip()
@@ -328,7 +336,7 @@ func (d *decoder) stop() error {
 	raw, err := d.r.Raw()
 	if n, ok := number(raw); ok {
 		d.plain = false
-		if i, known := d.ids[uint32(n)]; known {
+		if i, known := d.e.ids[uint32(n)]; known {
 			d.finish.Stop = d.special[i].Text
 		}
 	}
@@ -340,7 +348,7 @@ func (d *decoder) id(int) error {
 	d.tokens++
 	d.plain = false
 	if n, ok := number(raw); ok {
-		if i, known := d.ids[uint32(n)]; known {
+		if i, known := d.e.ids[uint32(n)]; known {
 			d.waiting = append(d.waiting, i)
 		}
 	}
@@ -355,7 +363,7 @@ func (d *decoder) usageMember(key []byte) error {
 		return d.count(&d.usage.Output)
 	case "prompt_tokens_details":
 		if d.r.Peek() == jsonscan.Object {
-			return d.r.Object(d.fDetails)
+			return d.r.Object(d.members.details)
 		}
 	}
 	return d.skip()

@@ -40,5 +40,20 @@ func (l *layout) match(data []byte) (inner []byte, ok bool) {
 		return nil, false
 	}
 	inner = data[len(l.prefix) : len(data)-len(l.suffix)]
-	return inner, bytes.IndexByte(inner, '"') < 0 && !escaped(inner)
+	return inner, oneString(inner)
+}
+
+// oneString reports whether inner, between two quotes, is the inside of one string: every quote in it
+// is escaped, and the one that follows it is not.
+func oneString(inner []byte) bool {
+	for {
+		at := bytes.IndexByte(inner, '"')
+		if at < 0 {
+			return !escaped(inner)
+		}
+		if !escaped(inner[:at]) {
+			return false
+		}
+		inner = inner[at+1:]
+	}
 }

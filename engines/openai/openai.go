@@ -7,7 +7,8 @@ package openai
 import (
 	"context"
 	"fmt"
-	"maps"
+	"net/url"
+	"sync"
 	"time"
 
 	"github.com/weirgate/weir/engines"
@@ -88,8 +89,12 @@ const defaultTail = 5 * time.Second
 
 // Engine is a server behind an OpenAI interface. It is safe for concurrent use.
 type Engine struct {
-	cfg    Config
-	client *upstream.Client
+	cfg      Config
+	client   *upstream.Client
+	generate *url.URL       // where generations go
+	tokenize *url.URL       // where prompts are counted
+	ids      map[uint32]int // index in cfg.Special
+	idle     sync.Pool      // of *generation
 }
 
 // New checks cfg and makes an engine. Nothing is dialled.
@@ -122,7 +127,24 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{cfg: cfg, client: client}, nil
+	e := &Engine{cfg: cfg, client: client}
+	path := "/completions"
+	if cfg.Mode == Chat {
+		path = "/chat/completions"
+	}
+	if e.generate, err = url.Parse(client.URL(path)); err != nil {
+		return nil, fmt.Errorf("engine %s: base URL: %w", cfg.Name, err)
+	}
+	if e.tokenize, err = url.Parse(client.RootURL("/tokenize")); err != nil {
+		return nil, fmt.Errorf("engine %s: base URL: %w", cfg.Name, err)
+	}
+	if len(cfg.Special) > 0 {
+		e.ids = make(map[uint32]int, len(cfg.Special))
+		for i, sp := range cfg.Special {
+			e.ids[sp.ID] = i
+		}
+	}
+	return e, nil
 }
 
 // Close drops idle connections. Running streams go on.
@@ -154,10 +176,8 @@ func (e *Engine) Takes(param string) bool {
 // Generate starts a generation. It returns when the server has answered with a stream.
 func (e *Engine) Generate(ctx context.Context, req *engines.Request) (engines.Stream, error) {
 	body := e.client.Body()
-	path := "/completions"
 	var err error
 	if e.cfg.Mode == Chat {
-		path = "/chat/completions"
 		body.Buf, err = e.appendChat(body.Buf, req)
 	} else {
 		body.Buf, err = e.appendCompletion(body.Buf, req)
@@ -165,30 +185,20 @@ func (e *Engine) Generate(ctx context.Context, req *engines.Request) (engines.St
 	if err != nil {
 		return nil, err
 	}
-	ev, err := e.client.Open(ctx, e.client.URL(path), body, headers(req), e.cfg.MaxEvent)
+	ev, err := e.client.Open(ctx, e.generate, body, upstream.Forward{ID: req.ID, Headers: req.Headers}, e.cfg.MaxEvent)
 	if err != nil {
 		return nil, err
 	}
 	return newStream(e, ev), nil
 }
 
-func headers(req *engines.Request) map[string]string {
-	if req.ID == "" {
-		return req.Headers
-	}
-	h := make(map[string]string, len(req.Headers)+1)
-	h["X-Request-Id"] = req.ID
-	maps.Copy(h, req.Headers)
-	return h
-}
-
 // Probe asks whether the server is up.
 func (e *Engine) Probe(ctx context.Context) error {
-	url := e.client.URL("/models")
+	address := e.client.URL("/models")
 	if e.cfg.Health != "" {
-		url = e.client.RootURL(e.cfg.Health)
+		address = e.client.RootURL(e.cfg.Health)
 	}
-	_, err := e.client.Get(ctx, url, 4<<20)
+	_, err := e.client.Get(ctx, address, 4<<20)
 	return err
 }
 

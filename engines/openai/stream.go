@@ -13,9 +13,47 @@ import (
 // mergeBytes is how much text waiting chunks may make of one delta: every delta is one call of a parser.
 const mergeBytes = 4 << 10
 
+// maxKept is the largest buffer that serves another stream.
+const maxKept = 64 << 10
+
 // Stream is one generation. Chunks that wait already are merged into one delta. Usage and the finish
 // come with the last delta, once the server has ended its stream, since they are told in any order.
+//
+// What it works with goes back to the engine when it is closed, and serves another stream.
 type Stream struct {
+	g   *generation // nil once closed
+	err error       // of Next, once closed
+}
+
+// Ready reports whether Next would return at once.
+func (s *Stream) Ready() bool { return s.g == nil || s.g.ready() }
+
+// Next returns the next delta, valid until the following call, also one of Close.
+func (s *Stream) Next() (*engines.Delta, error) {
+	if s.g == nil {
+		return nil, s.err
+	}
+	return s.g.next()
+}
+
+// Close ends the generation if it still runs. It may be called twice.
+func (s *Stream) Close() error {
+	g := s.g
+	if g == nil {
+		return nil
+	}
+	s.g = nil
+	err := g.ev.Close(g.err == io.EOF)
+	if s.err = g.err; s.err == nil {
+		_, s.err = g.ev.Next()
+	}
+	g.reset()
+	g.e.idle.Put(g)
+	return err
+}
+
+// generation is what a stream works with.
+type generation struct {
 	e   *Engine
 	ev  *upstream.Events
 	dec decoder
@@ -23,6 +61,54 @@ type Stream struct {
 	acc, out *accum // what is being read, what was handed out
 	err      error  // what follows the text read so far; io.EOF after a whole stream
 	told     bool   // the finish was handed out
+}
+
+func newStream(e *Engine, ev *upstream.Events) *Stream {
+	g, ok := e.idle.Get().(*generation)
+	if !ok {
+		g = &generation{e: e, acc: &accum{}, out: &accum{}}
+		g.dec.init(e)
+	}
+	g.ev = ev
+	return &Stream{g: g}
+}
+
+// reset forgets the stream, but for buffers that the next one may use.
+func (g *generation) reset() {
+	g.ev, g.err, g.told = nil, nil, false
+	g.dec.reset()
+	g.acc.forget()
+	g.out.forget()
+}
+
+func (g *generation) ready() bool {
+	for !g.acc.filled() && g.err == nil && g.ev.Ready() {
+		g.read()
+	}
+	return g.acc.filled() || g.err != nil
+}
+
+func (g *generation) next() (*engines.Delta, error) {
+	for g.err == nil && (!g.acc.filled() || len(g.acc.text) < mergeBytes && g.ev.Ready()) {
+		g.read()
+	}
+	last := g.err == io.EOF && !g.told
+	if !g.acc.filled() && !last {
+		return nil, g.err
+	}
+	g.out, g.acc = g.acc, g.out
+	g.acc.reset()
+	g.out.deliver(g.e.cfg.Structured)
+	if last {
+		g.told = true
+		g.out.fin = g.dec.finish
+		g.out.delta.Finish = &g.out.fin
+		if g.dec.counted {
+			g.out.usage = g.dec.usage
+			g.out.delta.Usage = &g.out.usage
+		}
+	}
+	return &g.out.delta, nil
 }
 
 // accum gathers a delta.
@@ -47,94 +133,73 @@ func (a *accum) reset() {
 	a.text, a.marks = a.text[:0], a.marks[:0]
 }
 
+// forget is reset for another stream: it keeps no string and no large buffer of this one.
+func (a *accum) forget() {
+	clear(a.marks[:cap(a.marks)])
+	clear(a.delta.Fragments[:cap(a.delta.Fragments)])
+	a.reset()
+	a.text, a.usage, a.fin = kept(a.text), engines.Usage{}, engines.Finish{}
+	if cap(a.marks) > maxKeptItems || cap(a.delta.Fragments) > maxKeptItems || cap(a.delta.Spans) > maxKeptItems {
+		*a = accum{text: a.text}
+	}
+}
+
+// maxKeptItems bounds the slices that serve another stream.
+const maxKeptItems = 256
+
+func kept(b []byte) []byte {
+	if cap(b) > maxKept {
+		return nil
+	}
+	return b[:0]
+}
+
 func (a *accum) filled() bool { return len(a.text) > 0 || len(a.marks) > 0 }
 
-func newStream(e *Engine, ev *upstream.Events) *Stream {
-	s := &Stream{e: e, ev: ev, acc: &accum{}, out: &accum{}}
-	s.dec.init(e)
-	return s
-}
-
-// Ready reports whether Next would return at once.
-func (s *Stream) Ready() bool {
-	for !s.acc.filled() && s.err == nil && s.ev.Ready() {
-		s.read()
-	}
-	return s.acc.filled() || s.err != nil
-}
-
-// Next returns the next delta, valid until the following call.
-func (s *Stream) Next() (*engines.Delta, error) {
-	for s.err == nil && (!s.acc.filled() || len(s.acc.text) < mergeBytes && s.ev.Ready()) {
-		s.read()
-	}
-	last := s.err == io.EOF && !s.told
-	if !s.acc.filled() && !last {
-		return nil, s.err
-	}
-	s.out, s.acc = s.acc, s.out
-	s.acc.reset()
-	s.out.deliver(s.e.cfg.Structured)
-	if last {
-		s.told = true
-		s.out.fin = s.dec.finish
-		s.out.delta.Finish = &s.out.fin
-		if s.dec.counted {
-			s.out.usage = s.dec.usage
-			s.out.delta.Usage = &s.out.usage
-		}
-	}
-	return &s.out.delta, nil
-}
-
-// Close ends the generation if it still runs. It may be called twice.
-func (s *Stream) Close() error {
-	err := s.ev.Close(s.err == io.EOF)
-	if s.err == nil {
-		_, s.err = s.ev.Next()
-	}
-	s.acc.reset()
-	s.told = true
-	return err
-}
-
 // read takes one event, and sets err when it was the last.
-func (s *Stream) read() {
-	ev, err := s.ev.Next()
+func (g *generation) read() {
+	ev, err := g.ev.Next()
 	if err == nil {
-		if string(bytes.TrimSpace(ev.Data)) == doneWord {
-			s.end()
+		if done(ev.Data) {
+			g.end()
 			return
 		}
-		if err := s.dec.chunk(ev.Data, s.acc); err != nil {
-			s.err = err
+		if err := g.dec.chunk(ev.Data, g.acc); err != nil {
+			g.err = err
 			return
 		}
-		if s.dec.finish.Reason != 0 {
-			s.ev.EndWithin(s.e.cfg.TailTimeout)
+		if g.dec.finish.Reason != 0 {
+			g.ev.EndWithin(g.e.cfg.TailTimeout)
 		}
 		return
 	}
 	if err == io.EOF {
-		s.end()
+		g.end()
 		return
 	}
-	s.err = err
+	g.err = err
 }
 
 // doneWord is the data of the event that ends a stream.
 const doneWord = "[DONE]"
 
+func done(data []byte) bool {
+	if len(data) > 0 && data[0] == '{' {
+		return false
+	}
+	return string(bytes.TrimSpace(data)) == doneWord
+}
+
 // end is the end of the server's stream. Its last word must have been a finish reason.
-func (s *Stream) end() {
-	s.dec.flush(s.acc)
+func (g *generation) end() {
+	g.dec.flush(g.acc)
 	switch {
-	case s.dec.finish.Reason != 0:
-		s.err = io.EOF
-	case s.ev.Cut():
-		s.err = s.e.client.Fail(engines.ClassProtocol, "the stream was cut inside an event", io.ErrUnexpectedEOF)
+	case g.dec.finish.Reason != 0:
+		g.err = io.EOF
+	case g.ev.Cut():
+		g.err = g.e.client.Fail(engines.ClassProtocol, "the stream was cut inside an event", io.ErrUnexpectedEOF)
 	default:
-		s.err = s.e.client.Fail(engines.ClassProtocol, "the stream ended without a finish reason", io.ErrUnexpectedEOF)
+		g.err = g.e.client.Fail(engines.ClassProtocol, "the stream ended without a finish reason", io.ErrUnexpectedEOF)
 	}
 }
 

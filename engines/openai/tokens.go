@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/engines/internal/upstream"
 )
 
 // maxTokenized bounds a tokenize answer: llama.cpp sends every id back.
@@ -40,7 +41,7 @@ func (e *Engine) CountTokens(ctx context.Context, req *engines.Request) (int, er
 	default:
 		return 0, e.refuse("no tokenize endpoint")
 	}
-	answer, err := e.client.Post(ctx, e.client.RootURL("/tokenize"), body, headers(req), maxTokenized)
+	answer, err := e.client.Post(ctx, e.tokenize, body, upstream.Forward{ID: req.ID, Headers: req.Headers}, maxTokenized)
 	if err != nil {
 		return 0, err
 	}

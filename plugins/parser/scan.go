@@ -12,7 +12,7 @@ import (
 )
 
 // prose is scan for the most frequent input: content of an open block in which no marker can begin. It
-// reports whether that is what b is.
+// reports whether that is what b is. It calls little and branches little, which is what costs in a guest.
 func (p *Program) prose(b []byte, out *guest.Out) bool {
 	w := &p.window
 	if w.think.Newlines > 0 || w.think.Edge || w.broken {
@@ -26,7 +26,7 @@ func (p *Program) prose(b []byte, out *guest.Out) bool {
 		return false
 	}
 	n := len(b)
-	for n > 0 && len(b)-n < abi.MaxSpace && grammar.IsSpace(b[n-1]) {
+	for n > 0 && b[n-1] <= ' ' && len(b)-n < abi.MaxSpace && grammar.IsSpace(b[n-1]) {
 		n--
 	}
 	w.scanned = uint16(len(b) - n)
@@ -34,13 +34,12 @@ func (p *Program) prose(b []byte, out *guest.Out) bool {
 		return true
 	}
 	w.last, w.fresh = b[n-1], false
+	kind := record.Text
+	w.think.Last = think.Content
 	if w.think.In {
-		w.think.Last = think.Reasoning
-		out.Emit(record.Reasoning, 0, 0, n)
-	} else {
-		w.think.Last = think.Content
-		out.Emit(record.Text, 0, record.PhaseNone, n)
+		kind, w.think.Last = record.Reasoning, think.Reasoning
 	}
+	out.Emit(kind, 0, 0, n)
 	return true
 }
 

@@ -11,8 +11,13 @@ import (
 // DefaultLimit is the largest event, in bytes, where the caller sets no limit of its own.
 const DefaultLimit = 8 << 20
 
-// firstSize is the buffer an ordinary stream of tokens never outgrows.
-const firstSize = 8 << 10
+const (
+	// firstSize is the buffer an ordinary stream of tokens never outgrows. A read as large as what the
+	// connection buffers leaves nothing behind that Ready does not see.
+	firstSize = 4 << 10
+	// maxKept is the largest buffer that serves another stream.
+	maxKept = 64 << 10
+)
 
 // Event is one event. Its slices are valid until the next call of Next or Ready.
 type Event struct {
@@ -26,8 +31,8 @@ type TooLargeError struct{ Limit int }
 
 func (e *TooLargeError) Error() string { return fmt.Sprintf("event larger than %d bytes", e.Limit) }
 
-// Reader reads events. Once its buffers have grown to the stream's largest event it allocates nothing.
-// It is used by one goroutine.
+// Reader reads events. Once its buffers have grown to the stream's largest event it allocates nothing,
+// also for the streams that it is Reset to. It is used by one goroutine.
 type Reader struct {
 	src   io.Reader
 	limit int
@@ -54,10 +59,26 @@ type span struct{ from, to int }
 
 // New reads events from src. limit bounds the bytes of one event, 0 means DefaultLimit.
 func New(src io.Reader, limit int) *Reader {
+	r := &Reader{}
+	r.Reset(src, limit)
+	return r
+}
+
+// Reset makes of r what New makes, in r's buffers. Events of the stream before are not valid any more.
+func (r *Reader) Reset(src io.Reader, limit int) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return &Reader{src: src, limit: limit}
+	spare := r.ev.Name
+	*r = Reader{src: src, limit: limit, buf: keep(r.buf), name: keep(r.name)[:0], id: keep(r.id)[:0], joined: keep(r.joined)[:0]}
+	r.ev.Name = keep(spare)[:0]
+}
+
+func keep(b []byte) []byte {
+	if cap(b) > maxKept {
+		return nil
+	}
+	return b
 }
 
 // Ready reports whether Next would return an event without reading.
@@ -83,6 +104,17 @@ func (r *Reader) Next() (Event, error) {
 // Pending reports whether bytes of an unfinished event are held: at the end of the source they tell
 // that it was cut.
 func (r *Reader) Pending() bool { return r.start < r.end || r.lines > 0 }
+
+// Ended reports whether the source has told its clean end, so that nothing is left to read of it.
+func (r *Reader) Ended() bool { return r.err == io.EOF }
+
+// Discard reads the source to its end, and forgets what it reads and what was buffered.
+func (r *Reader) Discard() {
+	for r.err == nil {
+		r.start, r.scan, r.end, r.lines, r.ready = 0, 0, 0, 0, false
+		_ = r.fill() // which keeps its error
+	}
+}
 
 func (r *Reader) fill() error {
 	if r.err != nil {

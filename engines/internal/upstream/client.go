@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"strings"
@@ -26,8 +25,13 @@ const (
 	DefaultMaxConns      = 4096
 )
 
-// maxErrorBody is how much of an error's body is read.
-const maxErrorBody = 64 << 10
+const (
+	// maxErrorBody is how much of an error's body is read.
+	maxErrorBody = 64 << 10
+	// readBuffer is what a connection takes in one read. A burst of tokens comes with one system call
+	// and leaves in one delta; 4 KB, the default, are a dozen tokens.
+	readBuffer = 4 << 10
+)
 
 // Options say how to reach a server.
 type Options struct {
@@ -42,12 +46,21 @@ type Options struct {
 // Client talks to one server over HTTP/1.1, without proxies, redirects or compression. It is safe for
 // concurrent use.
 type Client struct {
-	name  string
-	base  string // without a slash at the end
-	root  string // base without a trailing /v1
-	auth  string
-	trans *http.Transport
-	pool  sync.Pool // of *Body
+	name    string
+	base    string   // without a slash at the end
+	root    string   // base without a trailing /v1
+	auth    []string // values of headers, made once: Authorization, nil for none,
+	json    []string // and the two media types
+	events  []string
+	trans   *http.Transport
+	bodies  sync.Pool // of *Body
+	readers sync.Pool // of *ssein.Reader
+}
+
+// Forward is what a request carries of the one that it is made for.
+type Forward struct {
+	ID      string            // sent as X-Request-Id unless Headers has that
+	Headers map[string]string // those that belong to the connection or to this client are left out
 }
 
 // New checks o and makes a client. Nothing is dialled.
@@ -68,10 +81,14 @@ func New(o Options) (*Client, error) {
 	if o.MaxConns <= 0 {
 		o.MaxConns = DefaultMaxConns
 	}
-	c := &Client{name: o.Name, base: strings.TrimRight(u.String(), "/")}
+	u.Host = strings.TrimSuffix(u.Host, ":") // an empty port is the scheme's
+	c := &Client{
+		name: o.Name, base: strings.TrimRight(u.String(), "/"),
+		json: []string{"application/json"}, events: []string{eventStream},
+	}
 	c.root = strings.TrimSuffix(c.base, "/v1")
 	if o.APIKey != "" {
-		c.auth = "Bearer " + o.APIKey
+		c.auth = []string{"Bearer " + o.APIKey}
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -85,6 +102,7 @@ func New(o Options) (*Client, error) {
 		IdleConnTimeout:        90 * time.Second,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 64 << 10,
+		ReadBufferSize:         readBuffer,
 		Protocols:              &protocols,
 	}
 	return c, nil
@@ -100,27 +118,30 @@ func (c *Client) URL(path string) string { return c.base + path }
 // what is not part of the OpenAI interface.
 func (c *Client) RootURL(path string) string { return c.root + path }
 
-// Get asks for url and returns a body of a success, at most limit bytes of it.
-func (c *Client) Get(ctx context.Context, url string, limit int64) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// Get asks for address and returns a body of a success, at most limit bytes of it.
+func (c *Client) Get(ctx context.Context, address string, limit int64) ([]byte, error) {
+	to, err := url.Parse(address)
 	if err != nil {
 		return nil, c.Fail(engines.ClassRefused, "request", err)
 	}
-	return c.whole(ctx, req, limit)
-}
-
-// Post sends JSON to url and returns the body of a success, at most limit bytes of it. It takes body over.
-func (c *Client) Post(ctx context.Context, url string, body *Body, headers map[string]string, limit int64) ([]byte, error) {
+	body := c.Body()
 	defer body.release()
-	req, err := c.request(ctx, url, body, headers, "application/json")
-	if err != nil {
-		return nil, err
+	header := make(http.Header, 1)
+	if c.auth != nil {
+		header["Authorization"] = c.auth
 	}
-	return c.whole(ctx, req, limit)
+	return c.whole(ctx, request(ctx, http.MethodGet, to, header, body), body, limit)
 }
 
-func (c *Client) whole(ctx context.Context, req *http.Request, limit int64) ([]byte, error) {
-	resp, err := c.do(ctx, req)
+// Post sends JSON to the address and returns the body of a success, at most limit bytes of it. It takes
+// body over; to must not change while the client is used.
+func (c *Client) Post(ctx context.Context, to *url.URL, body *Body, f Forward, limit int64) ([]byte, error) {
+	defer body.release()
+	return c.whole(ctx, request(ctx, http.MethodPost, to, c.header(f, c.json), body), body, limit)
+}
+
+func (c *Client) whole(ctx context.Context, req *http.Request, body *Body, limit int64) ([]byte, error) {
+	resp, err := c.do(ctx, req, body)
 	if err != nil {
 		return nil, err
 	}
@@ -135,50 +156,65 @@ func (c *Client) whole(ctx context.Context, req *http.Request, limit int64) ([]b
 	return b, nil
 }
 
-func (c *Client) request(ctx context.Context, url string, body *Body, headers map[string]string, accept string) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body.open())
-	if err != nil {
-		return nil, c.Fail(engines.ClassRefused, "request", err)
+// request makes what http.NewRequest does, of parts that are there already.
+func request(ctx context.Context, method string, to *url.URL, header http.Header, body *Body) *http.Request {
+	req := &http.Request{Method: method, URL: to, Host: to.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if len(body.Buf) > 0 {
+		req.Body, req.GetBody, req.ContentLength = body.open(), body.reopen, int64(len(body.Buf))
 	}
-	req.ContentLength = int64(len(body.Buf))
-	req.GetBody = func() (io.ReadCloser, error) { return body.open(), nil }
-	for k, v := range headers {
-		if forwardable(k, v) {
-			req.Header.Set(k, v)
-		}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", accept)
-	return req, nil
+	return req.WithContext(body.traced(ctx))
 }
 
-// forwardable keeps out headers that belong to the connection or to this client, and such as HTTP
-// does not allow.
-func forwardable(key, value string) bool {
-	switch textproto.CanonicalMIMEHeaderKey(key) {
+// header makes a request's headers. They are the transport's until it has written them, which may be
+// later than the answer, so they are not pooled.
+func (c *Client) header(f Forward, accept []string) http.Header {
+	const own = 4
+	h := make(http.Header, own+len(f.Headers))
+	values := make([]string, 0, 1+len(f.Headers))
+	forward := func(key, value string) {
+		if key = forwardable(key, value); key != "" {
+			values = append(values, value)
+			h[key] = values[len(values)-1 : len(values) : len(values)]
+		}
+	}
+	if f.ID != "" {
+		forward("X-Request-Id", f.ID)
+	}
+	for k, v := range f.Headers {
+		forward(k, v)
+	}
+	h["Content-Type"], h["Accept"] = c.json, accept
+	if c.auth != nil {
+		h["Authorization"] = c.auth
+	}
+	return h
+}
+
+// forwardable is the canonical form of key. It is empty for headers that belong to the connection or
+// to this client, and such as HTTP does not allow.
+func forwardable(key, value string) string {
+	canonical := textproto.CanonicalMIMEHeaderKey(key)
+	switch canonical {
 	case "", "Authorization", "Connection", "Content-Length", "Content-Type", "Content-Encoding", "Transfer-Encoding", "Accept",
 		"Accept-Encoding", "Host", "Te", "Trailer", "Upgrade", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Expect", "Cookie":
-		return false
+		return ""
 	}
 	for i := range len(key) {
 		if c := key[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("()<>@,;:\\\"/[]?={}", c) >= 0 {
-			return false
+			return ""
 		}
 	}
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
+			return ""
 		}
 	}
-	return true
+	return canonical
 }
 
 // do sends req and returns a 2xx response; anything else is an error.
-func (c *Client) do(ctx context.Context, req *http.Request) (*http.Response, error) {
-	if c.auth != "" {
-		req.Header.Set("Authorization", c.auth)
-	}
-	resp, err := c.roundTrip(req)
+func (c *Client) do(ctx context.Context, req *http.Request, body *Body) (*http.Response, error) {
+	resp, err := c.roundTrip(req, body)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, c.canceled(ctx)
@@ -199,24 +235,20 @@ func (c *Client) do(ctx context.Context, req *http.Request) (*http.Response, err
 // roundTrip sends req on a kept connection or a new one. A kept one may have been closed by the server
 // at that very moment, which says nothing of the server: then the request goes out once more on a new
 // one. It uses the transport rather than a Client: no redirects, no cookies, no URLs in errors.
-func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
-	kept := false
-	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { kept = i.Reused }}
-	ctx := httptrace.WithClientTrace(req.Context(), trace)
-	req = req.WithContext(ctx)
+func (c *Client) roundTrip(req *http.Request, body *Body) (*http.Response, error) {
 	resp, err := c.trans.RoundTrip(req)
-	var wait net.Error
-	if err == nil || !kept || ctx.Err() != nil || errors.As(err, &wait) && wait.Timeout() {
+	if err == nil || !body.onKept() || req.Context().Err() != nil {
+		return resp, err
+	}
+	if wait, ok := errors.AsType[net.Error](err); ok && wait.Timeout() {
 		return resp, err
 	}
 	c.trans.CloseIdleConnections()
-	again := req.Clone(ctx)
+	again := req.Clone(req.Context())
 	if req.GetBody != nil {
-		body, berr := req.GetBody()
-		if berr != nil {
-			return nil, berr
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, err
 		}
-		again.Body = body
 	}
 	return c.trans.RoundTrip(again)
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,16 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
+// at is an address of the client's server.
+func at(tb testing.TB, c *upstream.Client, path string) *url.URL {
+	tb.Helper()
+	u, err := url.Parse(c.URL(path))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return u
+}
+
 func bodyOf(c *upstream.Client, text string) *upstream.Body {
 	b := c.Body()
 	b.Buf = append(b.Buf, text...)
@@ -61,14 +72,14 @@ func TestHeaders(t *testing.T) {
 	got := make(chan http.Header, 1)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { got <- r.Header.Clone() })
 	c := client(t, upstream.Options{BaseURL: s.URL, APIKey: "secret"})
-	_, err := c.Post(t.Context(), c.URL("/x"), bodyOf(c, "{}"), map[string]string{
+	_, err := c.Post(t.Context(), at(t, c, "/x"), bodyOf(c, "{}"), upstream.Forward{ID: "r1", Headers: map[string]string{
 		"traceparent": "00-1", "authorization": "Bearer client", "Host": "evil", "Content-Length": "9", "bad name": "x", "X-Bad": "a\r\nb", "cookie": "a=b",
-	}, 100)
+	}}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := <-got
-	if h.Get("Traceparent") != "00-1" || h.Get("Authorization") != "Bearer secret" || h.Get("Content-Type") != "application/json" || h.Get("Content-Length") != "2" {
+	if h.Get("Traceparent") != "00-1" || h.Get("Authorization") != "Bearer secret" || h.Get("Content-Type") != "application/json" || h.Get("Content-Length") != "2" || h.Get("X-Request-Id") != "r1" {
 		t.Errorf("got %v", h)
 	}
 	if h.Get("X-Bad") != "" || h.Get("Cookie") != "" || h.Get("Accept-Encoding") != "" {
@@ -94,7 +105,7 @@ func TestConnectionIsKept(t *testing.T) {
 	c := client(t, upstream.Options{BaseURL: s.URL})
 	stream := func(events int, told bool) {
 		t.Helper()
-		ev, err := c.Open(t.Context(), c.URL("/"), bodyOf(c, "{}"), nil, 0)
+		ev, err := c.Open(t.Context(), at(t, c, "/"), bodyOf(c, "{}"), upstream.Forward{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +135,7 @@ func TestClosedKeepAlive(t *testing.T) {
 	})
 	c := client(t, upstream.Options{BaseURL: s.URL})
 	for _, text := range []string{`"one"`, `"two"`} {
-		if _, err := c.Post(t.Context(), c.URL("/"), bodyOf(c, text), nil, 10); err != nil {
+		if _, err := c.Post(t.Context(), at(t, c, "/"), bodyOf(c, text), upstream.Forward{}, 10); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-bodies; got != text {
@@ -140,7 +151,7 @@ func TestHeaderTimeout(t *testing.T) {
 		<-r.Context().Done()
 	})
 	c := client(t, upstream.Options{BaseURL: s.URL, HeaderTimeout: 20 * time.Millisecond})
-	_, err := c.Open(t.Context(), c.URL("/"), bodyOf(c, "{}"), nil, 0)
+	_, err := c.Open(t.Context(), at(t, c, "/"), bodyOf(c, "{}"), upstream.Forward{}, 0)
 	var e *engines.Error
 	if !errors.As(err, &e) || e.Class != engines.ClassUnavailable {
 		t.Errorf("got %v", err)
@@ -155,7 +166,7 @@ func TestEndWithin(t *testing.T) {
 		<-r.Context().Done()
 	})
 	c := client(t, upstream.Options{BaseURL: s.URL})
-	ev, err := c.Open(t.Context(), c.URL("/"), bodyOf(c, "{}"), nil, 0)
+	ev, err := c.Open(t.Context(), at(t, c, "/"), bodyOf(c, "{}"), upstream.Forward{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +193,7 @@ func TestLimits(t *testing.T) {
 	if !errors.As(err, &e) || e.Class != engines.ClassProtocol {
 		t.Errorf("a long body: %v", err)
 	}
-	ev, err := c.Open(t.Context(), c.URL("/stream"), bodyOf(c, "{}"), nil, 10_000)
+	ev, err := c.Open(t.Context(), at(t, c, "/stream"), bodyOf(c, "{}"), upstream.Forward{}, 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +223,7 @@ func TestBodiesAreNotShared(t *testing.T) {
 				}
 				b := c.Body()
 				b.Buf = append(b.Buf, bytes.Repeat([]byte{byte('a' + g)}, 100_000)...)
-				_, err := c.Post(ctx, c.URL("/"), b, nil, 10)
+				_, err := c.Post(ctx, at(t, c, "/"), b, upstream.Forward{}, 10)
 				var e *engines.Error
 				if errors.As(err, &e) && e.Status == http.StatusTeapot {
 					t.Error("the server got a mixed body")

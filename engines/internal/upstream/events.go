@@ -7,12 +7,15 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/engines/internal/ssein"
 )
+
+const eventStream = "text/event-stream"
 
 // drainTime is how long Close waits for the end of an answer that has told its last event, so that
 // the connection can be kept.
@@ -24,39 +27,48 @@ type Events struct {
 	ctx     context.Context //nolint:containedctx // the caller's; it outlives Open because the stream does
 	cancel  context.CancelFunc
 	body    io.ReadCloser
-	sse     *ssein.Reader
+	sse     *ssein.Reader // nil once closed, when it serves another stream
 	tail    time.Duration // how long Next waits, 0 for ever
 	timer   *time.Timer
 	expired atomic.Bool
-	eof     bool
 	closed  bool
 }
 
 // ErrClosed is what Next returns after Close.
 var ErrClosed = errors.New("stream is closed")
 
-// Open sends JSON to url and returns once the server has answered with a stream of events. limit
-// bounds one event in bytes, 0 means ssein.DefaultLimit. It takes body over. Cancelling ctx closes
-// the connection at once.
-func (c *Client) Open(ctx context.Context, url string, body *Body, headers map[string]string, limit int) (*Events, error) {
+// Open sends JSON to the address and returns once the server has answered with a stream of events.
+// limit bounds one event in bytes, 0 means ssein.DefaultLimit. It takes body over; to must not change
+// while the client is used. Cancelling ctx closes the connection at once.
+func (c *Client) Open(ctx context.Context, to *url.URL, body *Body, f Forward, limit int) (*Events, error) {
 	defer body.release()
 	inner, cancel := context.WithCancel(ctx)
-	req, err := c.request(inner, url, body, headers, "text/event-stream")
+	resp, err := c.do(ctx, request(inner, http.MethodPost, to, c.header(f, c.events), body), body) //nolint:bodyclose // Events.Close and noStream close it
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	resp, err := c.do(ctx, req) //nolint:bodyclose // Events.Close and noStream close it
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != "text/event-stream" {
+	if !streams(resp.Header.Get("Content-Type")) {
 		err := c.noStream(ctx, resp)
 		cancel()
 		return nil, err
 	}
-	return &Events{client: c, ctx: ctx, cancel: cancel, body: resp.Body, sse: ssein.New(resp.Body, limit)}, nil
+	sse, ok := c.readers.Get().(*ssein.Reader)
+	if !ok {
+		sse = &ssein.Reader{}
+	}
+	sse.Reset(resp.Body, limit)
+	return &Events{client: c, ctx: ctx, cancel: cancel, body: resp.Body, sse: sse}, nil
+}
+
+// streams reports whether a content type is that of an event stream.
+func streams(contentType string) bool {
+	switch contentType {
+	case eventStream, eventStream + "; charset=utf-8": // what almost every server says
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == eventStream
 }
 
 // noStream is the error for a success that is not a stream: an error in a body of its own, or a page
@@ -90,7 +102,6 @@ func (e *Events) Next() (ssein.Event, error) {
 		return ev, nil
 	}
 	if err == io.EOF || e.expired.Load() && e.ctx.Err() == nil {
-		e.eof = err == io.EOF
 		return ssein.Event{}, io.EOF
 	}
 	if _, big := errors.AsType[*ssein.TooLargeError](err); big {
@@ -99,8 +110,8 @@ func (e *Events) Next() (ssein.Event, error) {
 	return ssein.Event{}, e.client.broke(e.ctx, "the stream broke off", err)
 }
 
-// Cut reports whether the answer ended inside an event.
-func (e *Events) Cut() bool { return e.sse.Pending() }
+// Cut reports whether the answer ended inside an event. It is asked before Close.
+func (e *Events) Cut() bool { return !e.closed && e.sse.Pending() }
 
 // EndWithin makes every Next from here on wait at most d for an event, and then tell the end. Only
 // waiting counts, not the time between calls.
@@ -129,13 +140,15 @@ func (e *Events) Close(told bool) error {
 		return nil
 	}
 	e.closed = true
-	if told && !e.eof && e.ctx.Err() == nil {
+	if told && !e.sse.Ended() && e.ctx.Err() == nil {
 		late := time.AfterFunc(drainTime, e.cancel)
-		var rest [512]byte
-		for n, err := e.body.Read(rest[:]); err == nil && n > 0; n, err = e.body.Read(rest[:]) {
-		}
+		e.sse.Discard()
 		late.Stop()
 	}
 	e.cancel()
-	return e.body.Close()
+	err := e.body.Close()
+	e.sse.Reset(nil, 0)
+	e.client.readers.Put(e.sse)
+	e.sse = nil
+	return err
 }

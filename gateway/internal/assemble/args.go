@@ -67,6 +67,9 @@ func (a *Assembler) args(kind uint32, b []byte) error {
 			return err
 		}
 		c.class = rawArgs
+		if c.custom == nil {
+			c.custom = &customState{}
+		}
 		c.custom.begin(kind)
 		return a.customArgs(b)
 	}

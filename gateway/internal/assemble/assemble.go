@@ -51,7 +51,7 @@ type Stats struct {
 type Assembler struct {
 	opt   Options
 	sink  event.Sink
-	tools *toolset
+	tools toolset
 	stats Stats
 	ev    event.Event // reused, so that a delta allocates nothing
 	over  bool        // Finish or Fail was called
@@ -66,18 +66,25 @@ type Assembler struct {
 	match  string
 	isStop bool
 
+	open    bool // a call is
+	*inCall      // nil before the first call
+	firstID string
+	ids     map[string]struct{} // of the calls after the first
+	tmp     []byte              // unescaped bytes
+	out     []byte              // argument bytes of one record
+	frags   fragments
+}
+
+// inCall is what calls take: half of the state, which a turn without one does not need.
+type inCall struct {
 	call   call
 	params params
 	value  value
-	ids    map[string]struct{}
-	tmp    []byte // unescaped bytes
-	out    []byte // argument bytes of one record
-	frags  fragments
 }
 
 // New makes an assembler whose events go to sink.
 func New(o Options, sink event.Sink) *Assembler {
-	a := &Assembler{opt: o, sink: sink, tools: newToolset(o.Tools)}
+	a := &Assembler{opt: o, sink: sink}
 	a.stops.init(o.Stop)
 	return a
 }
@@ -97,7 +104,9 @@ func (a *Assembler) Stopped() (string, bool) { return a.match, a.isStop }
 // Stats returns the counts so far.
 func (a *Assembler) Stats() Stats {
 	s := a.stats
-	s.Invalid = a.fix.replaced + a.value.fix.replaced
+	if s.Invalid = a.fix.replaced; a.inCall != nil {
+		s.Invalid += a.value.fix.replaced
+	}
 	return s
 }
 
@@ -151,7 +160,7 @@ func (a *Assembler) closeAll(cause event.Cause, whole bool) error {
 	if err := a.endFragments(cause, whole); err != nil {
 		return err
 	}
-	if a.call.open {
+	if a.open {
 		if err := a.endCall(false, cause); err != nil {
 			return err
 		}
@@ -170,8 +179,8 @@ func (a *Assembler) Record(r record.Record, b []byte) error {
 	case a.ended || a.over:
 		a.stats.Dropped += len(b)
 		return nil
-	case a.call.open:
-		return a.inCall(r, b)
+	case a.open:
+		return a.callRecord(r, b)
 	}
 	if r.Kind != record.Marker && r.Kind != record.CallBegin {
 		a.space = space{}
@@ -206,12 +215,14 @@ func (a *Assembler) Accept(recs []record.Record, in []byte) bool {
 		return true
 	}
 	begin := slices.IndexFunc(recs, func(r record.Record) bool { return r.Kind == record.CallBegin })
-	weak := a.call.weak
+	weak := false
 	switch {
 	case begin >= 0:
 		weak = recs[begin].Flags&record.Weak != 0
-	case a.call.open && a.call.returned:
+	case a.open && a.call.returned:
 		return false
+	case a.inCall != nil:
+		weak = a.call.weak
 	}
 	last := recs[len(recs)-1]
 	a.tmp = unescapeWhole(a.tmp[:0], in[last.Ptr:last.Ptr+last.Len], last.Flags)

@@ -31,7 +31,6 @@ const (
 // call is the open call. Its ToolStart leaves with the first record that shows that the header is over,
 // so that a native id which follows the name is known; until then it can still be given back as text.
 type call struct {
-	open     bool
 	weak     bool
 	named    bool
 	started  bool // ToolStart has left
@@ -48,7 +47,7 @@ type call struct {
 	tooLong  bool            // for a dispatch
 	lost     lost
 	json     jsonState
-	custom   customState
+	custom   *customState // of the turn's first custom tool on
 }
 
 // space is the white space before the opener of a call, which the parser counts to the opener. It comes
@@ -77,11 +76,14 @@ func (s *space) marker(b []byte) {
 }
 
 func (a *Assembler) beginCall(weak bool) {
+	if a.inCall == nil {
+		a.inCall = &inCall{}
+	}
+	a.open = true
 	c := &a.call
 	before := c.lost.before
-	*c = call{open: true, weak: weak, id: c.id[:0], raw: c.raw[:0], early: c.early[:0], kept: c.kept[:0], json: c.json, custom: c.custom}
+	*c = call{weak: weak, id: c.id[:0], raw: c.raw[:0], early: c.early[:0], kept: c.kept[:0], json: c.json, custom: c.custom}
 	c.json.reset()
-	c.custom.reset()
 	c.lost.before = before[:0]
 	if a.space.owned || a.block == event.TextStart {
 		c.raw = append(c.raw, a.space.bytes[:a.space.n]...)
@@ -118,8 +120,8 @@ func (a *Assembler) giveBack() error {
 	return a.text(raw, a.textPhase())
 }
 
-// inCall takes a record while a call is open.
-func (a *Assembler) inCall(r record.Record, b []byte) error {
+// callRecord takes a record while a call is open.
+func (a *Assembler) callRecord(r record.Record, b []byte) error {
 	c := &a.call
 	switch r.Kind {
 	case record.Text, record.Reasoning, record.CallBegin: // the parser is gone, or lost its way
@@ -129,7 +131,7 @@ func (a *Assembler) inCall(r record.Record, b []byte) error {
 		return a.Record(r, b)
 	}
 	if c.returned {
-		c.open = r.Kind != record.CallEnd
+		a.open = r.Kind != record.CallEnd
 		return a.text(b, a.textPhase())
 	}
 	content := r.Kind >= record.Args && r.Kind <= record.Close
@@ -148,7 +150,7 @@ func (a *Assembler) inCall(r record.Record, b []byte) error {
 		return err
 	}
 	if c.returned {
-		c.open = r.Kind != record.CallEnd
+		a.open = r.Kind != record.CallEnd
 		return nil
 	}
 	switch {
@@ -288,32 +290,42 @@ func (a *Assembler) newID(native []byte) string {
 	if !utf8.Valid(native) {
 		native = nil
 	}
-	fallback := "call_" + strconv.Itoa(a.stats.Calls)
 	id := string(native)
 	if a.opt.ID != nil {
 		id = a.opt.ID(id)
 	}
 	for try := 0; ; try++ {
 		if id == "" {
-			id = fallback
+			id = a.plainID()
 		}
-		if _, taken := a.ids[id]; !taken {
+		if !a.taken(id) {
 			break
 		}
 		switch {
 		case try == 0 && a.opt.ID != nil:
 			id = a.opt.ID("")
 		case try <= 1:
-			id = fallback
+			id = a.plainID()
 		default:
-			id = fallback + "_" + strconv.Itoa(try)
+			id = a.plainID() + "_" + strconv.Itoa(try)
 		}
 	}
-	if a.ids == nil {
+	switch {
+	case a.stats.Calls == 0:
+		a.firstID = id
+		return id
+	case a.ids == nil:
 		a.ids = make(map[string]struct{})
 	}
 	a.ids[id] = struct{}{}
 	return id
+}
+
+func (a *Assembler) plainID() string { return "call_" + strconv.Itoa(a.stats.Calls) }
+
+func (a *Assembler) taken(id string) bool {
+	_, later := a.ids[id]
+	return later || a.stats.Calls > 0 && id == a.firstID
 }
 
 // content takes a piece of the arguments of a named call.
@@ -360,7 +372,7 @@ func (a *Assembler) sendArgs(b []byte) error {
 // endCall ends the open call. complete is what the parser says; cause tells why it is not.
 func (a *Assembler) endCall(complete bool, cause event.Cause) error {
 	c := &a.call
-	c.open = false
+	a.open = false
 	if c.returned {
 		return nil
 	}

@@ -31,10 +31,8 @@ type customState struct {
 	esc  unescape.Decoder
 }
 
-func (s *customState) reset() { *s = customState{lead: s.lead[:0]} }
-
 func (s *customState) begin(kind uint32) {
-	s.json = kind == record.ArgsJSON
+	*s = customState{lead: s.lead[:0], json: kind == record.ArgsJSON}
 	if kind != record.ArgsText {
 		s.at = customProbe
 	}
@@ -61,7 +59,7 @@ func (s *customState) probe(b []byte) int {
 }
 
 func (a *Assembler) customArgs(b []byte) error {
-	s, size := &a.call.custom, len(b)
+	s, size := a.call.custom, len(b)
 	switch s.at {
 	case customText:
 		return a.emitArgs(b)
@@ -118,7 +116,7 @@ func (a *Assembler) customArgs(b []byte) error {
 }
 
 func (a *Assembler) endCustom() (bool, error) {
-	s := &a.call.custom
+	s := a.call.custom
 	switch s.at {
 	case customText:
 		return true, nil

@@ -208,24 +208,25 @@ func (a *Assembler) fragmentWhole() bool {
 
 // endFragment ends the open structured call. whole says that the engine did not cut it.
 func (a *Assembler) endFragment(whole bool, cause event.Cause) error {
-	s, c := &a.frags, &a.call
+	s := &a.frags
 	if !s.active {
 		return nil
 	}
 	s.active = false
+	c := &a.call
 	if s.closed == nil {
 		s.closed = make(map[int]struct{})
 	}
 	s.closed[s.index] = struct{}{}
 	if !c.named && !c.returned {
-		c.open = false
+		a.open = false
 		a.stats.Returned++
 		return a.text(s.early, event.PhaseNone)
 	}
 	whole = whole || a.fragmentWhole() && cause != event.CauseFault
 	if whole {
 		if c.returned {
-			c.open = false
+			a.open = false
 			return a.text([]byte{'}'}, a.textPhase())
 		}
 		if err := a.keep([]byte{'}'}); err != nil {

@@ -42,7 +42,7 @@ func (a *Assembler) breakAt(rest []byte) error {
 	if err := a.endCall(false, event.CauseMalformed); err != nil {
 		return err
 	}
-	c.open, c.returned = true, true
+	a.open, c.returned = true, true
 	if err := a.text(c.lost.before, event.PhaseNone); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import "strings"
 // costs one amortised step a byte and string.
 type stops struct {
 	words []stopWord
-	first [256]bool
+	first *[256]bool
 	busy  bool // some word is partly matched
 	buf   []byte
 	keep  int // of buf: where the held bytes begin
@@ -23,6 +23,9 @@ func (s *stops) init(words []string) {
 	for _, w := range words {
 		if w == "" {
 			continue
+		}
+		if s.first == nil {
+			s.first = new([256]bool)
 		}
 		fail := make([]int, len(w))
 		for i, k := 1, 0; i < len(w); i++ {

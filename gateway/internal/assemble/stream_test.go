@@ -136,3 +136,45 @@ func BenchmarkCall(b *testing.B) {
 		feed(b, &sizes{}, o, recs)
 	}
 }
+
+// BenchmarkTurn is a whole short turn: reasoning, text and a call of one declared tool.
+func BenchmarkTurn(b *testing.B) {
+	o := with(`{"type": "object", "properties": {"path": {"type": "string"}}}`)
+	text := txts("The water stands level.", " It flows.")
+	json := cat(begin("<c>"), name("f"), args(0, `{"path": "notes.md", `), args(0, `"content": "a low wall"}`), end())
+	typed := cat(begin("<c>"), name("f"), key("path"), val(sch, "notes.md"), end())
+	for _, c := range []struct {
+		name string
+		recs []rec
+	}{
+		{"text", cat(think("Why?"), text)},
+		{"JSON call", cat(think("Why?"), text, json)},
+		{"typed call", cat(think("Why?"), text, typed)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			bytes := make([][]byte, len(c.recs))
+			for i, r := range c.recs {
+				bytes[i] = []byte(r.text)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				a := assemble.New(o, discard{})
+				if err := a.Start(event.Usage{}); err != nil {
+					b.Fatal(err)
+				}
+				for i, r := range c.recs {
+					if err := a.Record(record.Record{Kind: r.kind, Flags: r.flags, Aux: r.aux}, bytes[i]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := a.Finish(event.ReasonStop, "", event.Usage{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+type discard struct{}
+
+func (discard) Event(*event.Event) error { return nil }

@@ -33,6 +33,7 @@ func ToolName(namespace, name string) string {
 // tool is a declared tool. Its schema is read when it is first called with untyped parameters.
 type tool struct {
 	def    *conv.ToolDef
+	name   string // by which the model knows it
 	schema *schema.Node
 	parsed bool
 }
@@ -47,29 +48,59 @@ func (t *tool) params() *schema.Node {
 	return t.schema
 }
 
+// toolset finds tools by what the model may call them. Where names collide the first stays, and the dotted
+// form that some formats use never hides a tool of that very name. It is filled at the first call: most
+// turns have none.
 type toolset struct {
-	byName map[string]*tool
+	tools  []tool
+	byName map[string]*tool // where they are too many to look through
 }
 
-// newToolset indexes the tools by what the model may call them. Where names collide the first stays, and
-// the dotted form that some formats use never hides a tool of that very name.
-func newToolset(defs []conv.ToolDef) *toolset {
-	if len(defs) == 0 {
-		return &toolset{}
+const fewTools = 8
+
+func (s *toolset) find(defs []conv.ToolDef, name []byte) *tool {
+	if s.tools == nil {
+		s.fill(defs)
 	}
-	s := &toolset{byName: make(map[string]*tool, len(defs))}
-	tools := make([]tool, len(defs))
-	for i := range defs {
-		d := &defs[i]
-		tools[i].def = d
-		s.add(ToolName(d.Namespace, d.Name), &tools[i])
+	if s.byName != nil {
+		return s.byName[string(name)]
 	}
-	for i := range defs {
-		if d := &defs[i]; d.Namespace != "" {
-			s.add(d.Namespace+"."+d.Name, &tools[i])
+	for i := range s.tools {
+		if t := &s.tools[i]; t.name == string(name) {
+			return t
 		}
 	}
-	return s
+	for i := range s.tools {
+		if t := &s.tools[i]; t.dotted(name) {
+			return t
+		}
+	}
+	return nil
+}
+
+func (t *tool) dotted(name []byte) bool {
+	space := t.def.Namespace
+	return space != "" && len(name) == len(space)+1+len(t.def.Name) &&
+		string(name[:len(space)]) == space && name[len(space)] == '.' && string(name[len(space)+1:]) == t.def.Name
+}
+
+func (s *toolset) fill(defs []conv.ToolDef) {
+	s.tools = make([]tool, len(defs))
+	for i := range defs {
+		s.tools[i] = tool{def: &defs[i], name: ToolName(defs[i].Namespace, defs[i].Name)}
+	}
+	if len(defs) <= fewTools {
+		return
+	}
+	s.byName = make(map[string]*tool, len(defs))
+	for i := range s.tools {
+		s.add(s.tools[i].name, &s.tools[i])
+	}
+	for i := range s.tools {
+		if d := s.tools[i].def; d.Namespace != "" {
+			s.add(d.Namespace+"."+d.Name, &s.tools[i])
+		}
+	}
 }
 
 func (s *toolset) add(name string, t *tool) {
@@ -80,7 +111,7 @@ func (s *toolset) add(name string, t *tool) {
 
 // verdict says whether name may be called, and which declared tool it is, if any.
 func (a *Assembler) verdict(name []byte, weak bool) (*tool, bool) {
-	t := a.tools.byName[string(name)]
+	t := a.tools.find(a.opt.Tools, name)
 	if t == nil {
 		a.stats.Unknown++
 	}

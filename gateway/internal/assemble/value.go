@@ -41,7 +41,7 @@ type value struct {
 	alt   []byte // the container so far
 	esc   unescape.Decoder
 	fix   repair
-	lit   literal.Machine
+	lit   *literal.Machine // of the turn's first such value on
 }
 
 func (v *value) begin(dst []byte, kind uint32, node *schema.Node) []byte {
@@ -113,13 +113,20 @@ func (v *value) mayDiffer() bool {
 // cannot be one.
 func (v *value) try(p []byte) bool {
 	if v.tried == 0 {
-		v.lit.Reset()
+		v.resetLiteral()
 		v.tried = len(v.held) - len(p)
 	}
 	var s jsonscan.Status
 	v.alt, s = v.lit.Append(v.alt, v.held[v.tried:])
 	v.tried = len(v.held)
 	return s != jsonscan.Bad
+}
+
+func (v *value) resetLiteral() {
+	if v.lit == nil {
+		v.lit = &literal.Machine{}
+	}
+	v.lit.Reset()
 }
 
 func begins(word string, b []byte) bool { return len(b) <= len(word) && word[:len(b)] == string(b) }
@@ -140,7 +147,7 @@ func (v *value) decide(dst []byte) ([]byte, bool) {
 	case (p[0] == '{' || p[0] == '[' || p[0] == '(') && v.types.Has(schema.Containers),
 		(p[0] == '"' || p[0] == '\'') && v.any:
 		v.mode = inLiteral
-		v.lit.Reset()
+		v.resetLiteral()
 		dst, s := v.lit.Append(dst, p)
 		return dst, s != jsonscan.Bad
 	case !scalar || len(v.held) > maxScalar:

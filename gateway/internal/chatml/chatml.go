@@ -14,6 +14,7 @@ package chatml
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
@@ -114,44 +115,55 @@ func Render(req *conv.Request, ops []plan.Op, o Options) (Prompt, error) {
 	if !ok {
 		return Prompt{}, fault.New(fault.Internal, "no template family %q", o.Dialect)
 	}
-	p, err := readPlan(req, ops)
+	p, err := readPlan(req, ops, st)
 	if err != nil {
 		return Prompt{}, err
 	}
-	r := renderer{style: st, req: req, plan: p, name: o.ToolName, lastUser: lastUser(req)}
+	if !p.starts {
+		p.tail, p.start = st.tail(o.Thinking)
+	}
+	r := renderer{style: st, req: req, plan: &p, name: o.ToolName, lastUser: lastUser(req)}
 	if r.name == nil {
 		r.name = plainName
 	}
-	r.buf = make([]byte, 0, estimate(req))
-	first, err := r.system()
+	page, _ := pages.Get().(*[]byte)
+	if page == nil {
+		page = new([]byte)
+	}
+	r.buf = slices.Grow((*page)[:0], estimate(req))
+	text, err := r.text()
+	if *page = r.buf; cap(r.buf) <= maxPage {
+		pages.Put(page)
+	}
 	if err != nil {
 		return Prompt{}, err
 	}
-	for i := first; i < len(req.Messages); i++ {
+	return Prompt{Text: text, Tail: p.tail, Stops: p.stops, Preserve: p.tokens, Start: p.start}, nil
+}
+
+// pages are the buffers in which prompts are written, so that a prompt costs memory of its own length
+// alone: how long it gets is known when it is there.
+var pages sync.Pool //nolint:gochecknoglobals // a rendering has no owner that could hold it
+
+// maxPage is the largest buffer that is kept, in bytes.
+const maxPage = 256 << 10
+
+// text writes the whole prompt.
+func (r *renderer) text() (string, error) {
+	first, err := r.system()
+	if err != nil {
+		return "", err
+	}
+	for i := first; i < len(r.req.Messages); i++ {
 		if err := r.message(i); err != nil {
-			return Prompt{}, err
+			return "", err
 		}
 	}
 	if err := r.flushResults(); err != nil {
-		return Prompt{}, err
+		return "", err
 	}
-	out := Prompt{Stops: []string{turnClose}, Tail: p.tail, Start: p.start}
-	if !p.starts {
-		out.Tail, out.Start = st.tail(o.Thinking)
-	}
-	for _, s := range p.stops {
-		out.Stops = appendNew(out.Stops, s)
-	}
-	out.Preserve = []string{callOpen, callClose}
-	if st.thinks {
-		out.Preserve = append(out.Preserve, thinkOpen, thinkClose)
-	}
-	for _, s := range p.tokens {
-		out.Preserve = appendNew(out.Preserve, s)
-	}
-	r.put(turnOpen, "assistant\n", out.Tail)
-	out.Text = string(r.buf)
-	return out, nil
+	r.put(turnOpen, "assistant\n", r.plan.tail)
+	return string(r.buf), nil
 }
 
 // tail is the dialect's own thinking switch.

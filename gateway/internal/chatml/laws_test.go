@@ -265,3 +265,28 @@ func BenchmarkRender(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkShort is what the first request of a conversation costs: one tool, one plan.
+func BenchmarkShort(b *testing.B) {
+	req := request(system(strings.Repeat("Follow the rules of the house. ", 5)), user(strings.Repeat("What is it worth? ", 6)))
+	req.Tools = []conv.ToolDef{stock}
+	for _, d := range dialects {
+		ops := planFor(b, req, policies[d])
+		b.Run(string(d), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := chatml.Render(req, ops, plain(d)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("outline", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := chatml.Outline(req, true); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -22,6 +22,8 @@ type renderer struct {
 	buf      []byte
 	lastUser int // index of the last message that a user wrote, -1 if there is none
 
+	blocks   []Block        // of the last assistant message
+	folded   []Block        // the same in the templates' order
 	results  []result       // a run of tool results that is not written yet
 	calls    []string       // ids of the calls of the last assistant message
 	deferred map[string]int // deferred tools by name; a tool's entry is gone once it was shown
@@ -209,7 +211,7 @@ func (r *renderer) reference(name string) {
 func (r *renderer) assistant(i int, m *conv.Message) error {
 	r.put(turnOpen, "assistant\n")
 	r.calls = r.calls[:0]
-	blocks := make([]Block, 0, len(m.Parts))
+	blocks := r.blocks[:0]
 	for j := range m.Parts {
 		p := &m.Parts[j]
 		switch {
@@ -226,7 +228,7 @@ func (r *renderer) assistant(i int, m *conv.Message) error {
 			return fault.At(fault.Unsupported, "messages", "message %d holds media, but this model takes text only", i)
 		}
 	}
-	if !r.plan.ordered[i] {
+	if r.blocks = blocks; !r.plan.ordered[i] {
 		blocks = r.fold(blocks)
 	}
 	// These templates give every turn after the last user's a block, empty or not.
@@ -251,25 +253,14 @@ func arguments(c *conv.ToolCall) string {
 // fold brings blocks into the order reasoning, content, calls, as one block each but for the calls, with
 // the white space between them that the templates leave.
 func (r *renderer) fold(blocks []Block) []Block {
-	var reasoning, content []string
-	calls := 0
-	for _, b := range blocks {
-		switch {
-		case b.Kind == BlockReasoning:
-			reasoning = append(reasoning, b.Text)
-		case b.Kind == BlockCall:
-			calls++
-		case b.Text != "":
-			content = append(content, b.Text)
-		}
-	}
-	out := make([]Block, 0, len(blocks))
-	text := strings.Join(content, "\n")
-	if think := strings.Trim(strings.Join(reasoning, "\n"), "\n"); think != "" {
+	out := r.folded[:0]
+	text := joined(blocks, BlockText)
+	if think := strings.Trim(joined(blocks, BlockReasoning), "\n"); think != "" {
 		out = append(out, Block{Kind: BlockReasoning, Text: think})
 		text = strings.TrimLeft(text, "\n")
 	}
-	if r.trim || r.xml && calls > 0 {
+	calls := slices.ContainsFunc(blocks, func(b Block) bool { return b.Kind == BlockCall })
+	if r.trim || r.xml && calls {
 		text = strings.TrimSpace(text)
 	}
 	if text != "" {
@@ -280,5 +271,29 @@ func (r *renderer) fold(blocks []Block) []Block {
 			out = append(out, b)
 		}
 	}
+	r.folded = out
 	return out
+}
+
+// joined returns the texts of one kind of blocks that are not empty, joined by line ends.
+func joined(blocks []Block, kind BlockKind) string {
+	var one string
+	var all []string
+	for i := range blocks {
+		b := &blocks[i]
+		switch {
+		case b.Kind != kind || b.Text == "":
+		case one == "":
+			one = b.Text
+		default:
+			if all == nil {
+				all = append(all, one)
+			}
+			all = append(all, b.Text)
+		}
+	}
+	if all == nil {
+		return one
+	}
+	return strings.Join(all, "\n")
 }

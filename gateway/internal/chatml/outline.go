@@ -20,11 +20,17 @@ import (
 // here thinks; tools counts the request's tools. Errors are *fault.Error: Invalid when the template
 // arguments are no object or the conversation has more parts than an outline holds.
 func Outline(req *conv.Request, thinks bool) ([]byte, error) {
-	sw, err := switches(req, thinks)
+	// The rows of a short conversation and the switches of most fit here.
+	var (
+		rows  [24]plan.Row
+		bytes [128]byte
+	)
+	sw, err := switches(bytes[:0], req, thinks)
 	if err != nil {
 		return nil, err
 	}
-	o := plan.Outline{Switches: sw}
+	o := plan.Outline{Switches: sw, Rows: rows[:0]}
+	names := 0
 	last := lastUser(req)
 	for i := range req.Messages {
 		m := &req.Messages[i]
@@ -37,11 +43,18 @@ func Outline(req *conv.Request, thinks bool) ([]byte, error) {
 			if i == last {
 				row.Flags |= plan.RowLastUser
 			}
+			names += len(row.Name)
 			o.Rows = append(o.Rows, row)
 		}
 	}
-	return plan.AppendOutline(nil, &o), nil
+	return plan.AppendOutline(make([]byte, 0, outlineHead+outlineRow*len(o.Rows)+len(sw)+names), &o), nil
 }
+
+// What an outline and each of its rows take, for the size of its memory.
+const (
+	outlineHead = 16
+	outlineRow  = 24
+)
 
 func rowOf(p *conv.Part) plan.Row {
 	row := plan.Row{Kind: uint8(p.Kind), Length: uint32(min(partLen(p), math.MaxUint32))}
@@ -64,8 +77,8 @@ func rowOf(p *conv.Part) plan.Row {
 	return row
 }
 
-func switches(req *conv.Request, thinks bool) ([]byte, error) {
-	b := make([]byte, 0, 96+len(req.TemplateArgs))
+func switches(dst []byte, req *conv.Request, thinks bool) ([]byte, error) {
+	b := append(dst, '{')
 	switch req.Thinking.Mode {
 	case conv.ThinkingOn:
 		b = append(b, `"thinking":"on",`...)
@@ -91,7 +104,7 @@ func switches(req *conv.Request, thinks bool) ([]byte, error) {
 	}
 	b = append(b, def...)
 	b = strconv.AppendInt(b, int64(len(req.Tools)), 10)
-	return append(append([]byte{'{'}, b...), '}'), nil
+	return append(b, '}'), nil
 }
 
 // lastUser returns the index of the last message that a user wrote, -1 if there is none. Tool results are

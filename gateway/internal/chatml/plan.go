@@ -21,7 +21,7 @@ type partKey struct{ message, part int }
 type planned struct {
 	dropped map[partKey]bool // reasoning that is not replayed
 	ordered map[int]bool     // messages whose parts are rendered in their own order
-	stops   []string
+	stops   []string         // the family's and the plan's, each once
 	tokens  []string
 	tail    string
 	start   plan.StartState
@@ -33,39 +33,44 @@ func badPlan(format string, args ...any) *fault.Error {
 }
 
 // readPlan checks ops against the conversation. Of several instructions for one thing the last counts.
-func readPlan(req *conv.Request, ops []plan.Op) (*planned, error) {
-	p := &planned{dropped: map[partKey]bool{}, ordered: map[int]bool{}}
-	var tail strings.Builder
+func readPlan(req *conv.Request, ops []plan.Op, st style) (planned, error) {
+	p := planned{stops: []string{turnClose}}
+	if p.tokens = []string{callOpen, callClose, thinkOpen, thinkClose}; !st.thinks {
+		p.tokens = p.tokens[:2]
+	}
+	stops, tokens := 0, 0
 	for i := range ops {
 		op := &ops[i]
 		switch op.Kind {
 		case plan.PartOp:
 			if err := p.part(req, op); err != nil {
-				return nil, err
+				return p, err
 			}
 		case plan.StopOp:
-			if op.Value == "" || len(op.Value) > maxMarker || len(p.stops) == maxStops {
-				return nil, badPlan("stop %d of %d bytes", len(p.stops), len(op.Value))
+			if op.Value == "" || len(op.Value) > maxMarker || stops == maxStops {
+				return p, badPlan("stop %d of %d bytes", stops, len(op.Value))
 			}
-			p.stops = append(p.stops, op.Value)
+			stops++
+			p.stops = appendNew(p.stops, op.Value)
 		case plan.TokenOp:
-			if op.Value == "" || len(op.Value) > maxMarker || len(p.tokens) == maxTokens {
-				return nil, badPlan("token %d of %d bytes", len(p.tokens), len(op.Value))
+			if op.Value == "" || len(op.Value) > maxMarker || tokens == maxTokens {
+				return p, badPlan("token %d of %d bytes", tokens, len(op.Value))
 			}
-			p.tokens = append(p.tokens, op.Value)
+			tokens++
+			p.tokens = appendNew(p.tokens, op.Value)
 		case plan.StartOp:
 			p.start, p.starts = op.State, true
 		case plan.TailOp:
-			tail.WriteString(op.Value)
-			if tail.Len() > maxTail {
-				return nil, badPlan("a tail of more than %d bytes", maxTail)
+			if len(p.tail)+len(op.Value) > maxTail {
+				return p, badPlan("a tail of more than %d bytes", maxTail)
 			}
+			p.tail += op.Value
 			p.starts = true
 		}
 	}
 	// A turn marker in the tail would make it more than the rest of one header.
-	if p.tail = tail.String(); strings.Contains(p.tail, turnOpen) || strings.Contains(p.tail, turnClose) {
-		return nil, badPlan("a turn marker in the tail")
+	if strings.Contains(p.tail, turnOpen) || strings.Contains(p.tail, turnClose) {
+		return p, badPlan("a turn marker in the tail")
 	}
 	if p.start == plan.StartAuto {
 		p.start = thinkState(p.tail)
@@ -87,8 +92,14 @@ func (p *planned) part(req *conv.Request, op *plan.Op) error {
 		if msg.Parts[i].Kind != conv.Reasoning {
 			return badPlan("part %d of message %d is not reasoning and cannot be dropped", i, m)
 		}
+		if p.dropped == nil {
+			p.dropped = map[partKey]bool{}
+		}
 		p.dropped[partKey{m, i}] = true
 	case plan.Splice:
+		if p.ordered == nil {
+			p.ordered = map[int]bool{}
+		}
 		p.ordered[m] = true
 		delete(p.dropped, partKey{m, i})
 	default:

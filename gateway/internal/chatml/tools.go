@@ -31,55 +31,56 @@ const (
 // the first message after them. The list leaves out deferred tools, so that it does not change when one
 // becomes known; it stays when a request forbids calls, for the same reason.
 func (r *renderer) system() (int, error) {
-	text, n, err := r.leading()
+	tools := len(r.req.Tools) > 0
+	r.put(turnOpen, "system\n")
+	if tools && r.toolsFirst {
+		r.tools()
+		r.put("\n\n")
+	}
+	at := len(r.buf)
+	n, err := r.leading()
 	if err != nil {
 		return 0, err
 	}
-	tools := len(r.req.Tools) > 0
-	if text == "" && !tools {
-		return n, nil
-	}
-	r.put(turnOpen, "system\n")
+	silent := len(r.buf) == at
 	switch {
-	case !tools:
-		r.put(text)
-	case text == "":
+	case silent && !tools:
+		r.buf = r.buf[:0]
+		return n, nil
+	case silent && r.toolsFirst:
+		r.buf = r.buf[:at-len("\n\n")]
+	case silent:
 		r.tools()
-	case r.toolsFirst:
-		r.tools()
-		r.put("\n\n", text)
-	default:
-		r.put(text, "\n\n")
+	case tools && !r.toolsFirst:
+		r.put("\n\n")
 		r.tools()
 	}
 	r.put(turnClose, "\n")
 	return n, nil
 }
 
-// leading returns the text of the system messages at the start, those that are not empty joined by line
-// ends, and how many messages these are.
-func (r *renderer) leading() (string, int, error) {
-	n := 0
+// leading writes the text of the system messages at the start, those that are not empty joined by line
+// ends, and returns how many messages these are.
+func (r *renderer) leading() (int, error) {
+	from, n := len(r.buf), 0
 	for ; n < len(r.req.Messages); n++ {
 		m := &r.req.Messages[n]
 		if m.Role != conv.System && m.Role != conv.Developer {
 			break
 		}
 		before := len(r.buf)
-		if before > 0 {
+		if before > from {
 			r.put("\n")
 		}
 		at := len(r.buf)
 		if err := r.content(n, m.Parts); err != nil {
-			return "", 0, err
+			return 0, err
 		}
 		if r.trimFrom(at); len(r.buf) == at {
 			r.buf = r.buf[:before]
 		}
 	}
-	text := string(r.buf)
-	r.buf = r.buf[:0]
-	return text, n, nil
+	return n, nil
 }
 
 func (r *renderer) tools() {
@@ -218,69 +219,48 @@ func (r *renderer) element(key string, value []byte) {
 // and colon: one form, however a client spaces and escapes its schemas. Key order, duplicates and number
 // literals stay. What is not JSON is copied as it is.
 func appendSpaced(dst, doc []byte) []byte {
-	at := len(dst)
 	r := jsonscan.NewReader(doc)
-	out, err := appendValue(dst, r)
-	if err == nil {
-		err = r.End()
+	if _, err := r.Raw(); err != nil || r.End() != nil {
+		return append(dst, doc...)
 	}
-	if err != nil {
-		return append(dst[:at], doc...)
-	}
-	return out
-}
-
-func appendValue(dst []byte, r *jsonscan.Reader) ([]byte, error) {
-	switch r.Peek() {
-	case jsonscan.Object:
-		dst = append(dst, '{')
-		at := len(dst)
-		err := r.Object(func(key []byte) (err error) {
-			if len(dst) > at {
-				dst = append(dst, ", "...)
+	// In JSON, what a byte outside of strings means does not depend on where it stands.
+	at := len(dst)
+	for i := 0; i < len(doc); i++ {
+		switch c := doc[i]; c {
+		case ' ', '\t', '\n', '\r':
+		case ',', ':':
+			dst = append(dst, c, ' ')
+		case '"':
+			n, usual := scanText(doc[i:])
+			if usual {
+				dst = append(dst, doc[i:i+n]...)
+			} else if text, err := jsonscan.AppendUnquoted(nil, doc[i:i+n]); err == nil {
+				dst = jsonscan.AppendString(dst, text)
+			} else {
+				return append(dst[:at], doc...)
 			}
-			dst = append(jsonscan.AppendString(dst, key), ": "...)
-			dst, err = appendValue(dst, r)
-			return err
-		})
-		return append(dst, '}'), err
-	case jsonscan.Array:
-		dst = append(dst, '[')
-		at := len(dst)
-		err := r.Array(func(int) (err error) {
-			if len(dst) > at {
-				dst = append(dst, ", "...)
-			}
-			dst, err = appendValue(dst, r)
-			return err
-		})
-		return append(dst, ']'), err
-	case jsonscan.String:
-		raw, err := r.Raw()
-		if err != nil {
-			return dst, err
-		}
-		return appendText(dst, raw)
-	}
-	raw, err := r.Raw()
-	return append(dst, raw...), err
-}
-
-// appendText copies a JSON string literal, or rewrites it if it holds escapes.
-func appendText(dst, literal []byte) ([]byte, error) {
-	plain := true
-	for _, c := range literal {
-		if c == '\\' || c < 0x20 {
-			plain = false
-			break
+			i += n - 1
+		default:
+			dst = append(dst, c)
 		}
 	}
-	if plain {
-		return append(dst, literal...), nil
+	return dst
+}
+
+// scanText returns the length of the string literal at the start of b, and whether its escapes are those
+// that jsonscan.AppendString writes.
+func scanText(b []byte) (n int, usual bool) {
+	usual = true
+	for i := 1; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, usual
+		case c == '\\':
+			i++
+			usual = usual && i < len(b) && strings.IndexByte(`"\nrtbf`, b[i]) >= 0
+		case c < 0x20:
+			usual = false
+		}
 	}
-	text, err := jsonscan.AppendUnquoted(nil, literal)
-	if err != nil {
-		return dst, err
-	}
-	return jsonscan.AppendString(dst, text), nil
+	return len(b), false
 }

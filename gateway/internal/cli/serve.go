@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/weirgate/weir/gateway"
+	"github.com/weirgate/weir/gateway/internal/telemetry"
 )
 
 func serveCommand() command {
@@ -32,7 +33,10 @@ func serve(ctx context.Context, e Env, fs *flag.FlagSet) int {
 		fmt.Fprintf(e.Stderr, "weir serve: unexpected argument %q\n", fs.Arg(0))
 		return exitMisuse
 	}
-	opt.LogOutput = e.Stderr
+	// A line a turn costs as much as a write to the client; waiting lines leave together.
+	log := telemetry.NewBuffered(e.Stderr)
+	defer func() { _ = log.Close() }() // stderr is gone with whoever reads it
+	opt.LogOutput = log
 	opt.Version, _ = buildVersion()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -37,6 +37,7 @@ type Error struct {
 	Public     string // for the client
 	Param      string // the request's member at fault, as a JSON path; may be empty
 	RetryAfter time.Duration
+	Status     int // an engine's own HTTP status, which the client gets instead of the kind's; 0: none
 	Tokens     int // Overflow: the prompt's length
 	Limit      int // Overflow: the model's window
 	Err        error

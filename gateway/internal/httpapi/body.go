@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -17,9 +18,18 @@ import (
 // of their level also for a small body. Every decoder should take 8 MiB (RFC 8878, 3.1.1.1.2).
 const maxWindow = 8 << 20
 
+// bodyTimeout is how long a body may take, as long as clients wait for headers in the worst case.
+const bodyTimeout = 5 * time.Minute
+
 // readBody reads and decompresses a request body. The limit counts what comes out of the decompressor
 // too, so that a small bomb cannot fill memory.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	// A deadline on the connection bounds how slowly a body may trickle in; it is taken off again for the
+	// stream that follows. Writers that have none (tests) say so and are not bounded.
+	rc := http.NewResponseController(w)
+	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
+		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	}
 	tooLarge := fault.New(fault.TooLarge, "request too large: the limit is %d bytes", limit)
 	if r.ContentLength > limit {
 		return nil, tooLarge

@@ -77,7 +77,7 @@ func (f engineFunc) Generate(ctx context.Context, _ *engines.Request) (engines.S
 
 type funcStream struct {
 	f   engineFunc
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // because a stream lives as long as its generation
 }
 
 func (s *funcStream) Next() (*engines.Delta, error) { return s.f(s.ctx) }

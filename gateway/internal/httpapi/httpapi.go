@@ -85,6 +85,7 @@ type Handler struct {
 	base     context.Context //nolint:containedctx // because sockets, which it ends at shutdown, outlive their request
 	mux      *http.ServeMux
 	sockets  sync.WaitGroup
+	buffers  sync.Pool // of *[]byte, for the frames of streams
 }
 
 // New builds the routes. ctx ends open sockets when it is done.
@@ -185,7 +186,7 @@ func (h *Handler) answerFault(w http.ResponseWriter, s surface.Surface, id strin
 	if f.Kind == fault.Internal {
 		h.log.Error("internal error", "request_id", id, "error", err)
 	}
-	status, header, body := s.Error(f, id)
+	status, header, body := faultBody(s, f, id)
 	out := w.Header()
 	maps.Copy(out, header)
 	if f.Kind == fault.TooLarge {
@@ -194,6 +195,15 @@ func (h *Handler) answerFault(w http.ResponseWriter, s surface.Surface, id strin
 	}
 	out.Set(s.RequestIDHeader(), id)
 	writeJSON(w, status, body)
+}
+
+// faultBody is the surface's answer to a fault, with the engine's own status where it has one.
+func faultBody(s surface.Surface, f *fault.Error, id string) (int, http.Header, []byte) {
+	status, header, body := s.Error(f, id)
+	if f.Status != 0 {
+		status = f.Status
+	}
+	return status, header, body
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

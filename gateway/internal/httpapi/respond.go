@@ -50,9 +50,21 @@ func (*folded) KeepAlive() error { return nil }
 // Flush does nothing.
 func (*folded) Flush() (bool, error) { return false, nil }
 
+// maxBuffer is the largest buffer that is kept for other streams.
+const maxBuffer = 32 << 10
+
 // stream answers with server-sent events.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, s surface.Surface, req *surface.Request, info surface.Info, job *Job, set Settings, id string) {
-	out := sse.New(w, set.WriteTimeout)
+	buf, _ := h.buffers.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	out := sse.New(w, set.WriteTimeout, *buf)
+	defer func() {
+		if *buf = out.Buffer(); cap(*buf) <= maxBuffer {
+			h.buffers.Put(buf)
+		}
+	}()
 	job.Turn.Streamed = true
 	job.Turn.Sink = newFrames(s, req, info, out)
 	res, err := job.Turn.Run(r.Context())

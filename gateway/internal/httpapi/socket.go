@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -65,6 +66,8 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, s surface.
 		return
 	}
 	w.Header().Set(s.RequestIDHeader(), requestID(r))
+	h.sockets.Add(1)
+	defer h.sockets.Done()
 	conn, err := ws.Accept(w, r, ws.Options{
 		MaxMessage:  set.MaxBody,
 		Stall:       set.SocketStall,
@@ -74,8 +77,6 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, s surface.
 		h.log.Debug("websocket upgrade refused", "error", err)
 		return
 	}
-	h.sockets.Add(1)
-	defer h.sockets.Done()
 	h.gw.Sockets(1)
 	defer h.gw.Sockets(-1)
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -258,7 +259,7 @@ func (k *socket) sendError(id string, err error, done bool) {
 	if f.Kind == fault.Internal {
 		k.h.log.Error("internal error", "error", err)
 	}
-	status, _, body := k.s.Error(f, "req_"+newID())
+	status, _, body := faultBody(k.s, f, "req_"+newID())
 	msg := append([]byte(`{"id":`+id+`,"event":"error","status":`+strconv.Itoa(status)+`,"data":`), body...)
 	if k.conn.Send(k.ctx, msg, []byte{'}'}) == nil && done {
 		_ = k.conn.Send(k.ctx, []byte(`{"id":`+id+`,"event":"done"}`)) // as above
@@ -281,7 +282,11 @@ func (w *frameWriter) Write(f transport.Frame) error {
 		return nil
 	}
 	name := f.Event
-	if name == "" {
+	switch {
+	case name != "":
+	case bytes.HasPrefix(f.Data, []byte(`{"error":`)): // chat's fault has no name of its own
+		name = "error"
+	default:
 		name = "chunk"
 	}
 	w.head = append(append(w.head[:0], `{"id":`...), w.id...)

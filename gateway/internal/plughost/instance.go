@@ -25,6 +25,7 @@ type instance struct {
 
 	describe, open, start, feed, finish, reserve, plan api.Function // nil where not exported
 
+	view               []byte // the whole memory, as of the last call
 	inPtr, inCap       uint32
 	statePtr, stateLen uint32
 	manifest           []byte // as described; only filled by the trial
@@ -96,7 +97,24 @@ func (i *instance) call(f api.Function) error {
 		}
 		return &trap{err}
 	}
+	i.look()
 	return nil
+}
+
+// bytes are n bytes of memory at ptr, to be used before the next call.
+func (i *instance) bytes(ptr, n uint32) ([]byte, bool) {
+	end := uint64(ptr) + uint64(n)
+	if end > uint64(len(i.view)) {
+		return nil, false
+	}
+	return i.view[ptr:end:end], true
+}
+
+// look renews the view of the memory, which moves only when it grows.
+func (i *instance) look() {
+	if size := i.memory.Size(); int(size) != len(i.view) {
+		i.view, _ = i.memory.Read(0, size)
+	}
 }
 
 // setup is call where nobody else names the function in the error.
@@ -113,15 +131,15 @@ func (i *instance) readDescriptor(keep bool) error {
 		return err
 	}
 	at := uint32(i.stack[0])
-	b, ok := i.memory.Read(at, abi.DescriptorSize)
+	b, ok := i.bytes(at, abi.DescriptorSize)
 	if !ok || at%4 != 0 {
-		return protocolf("descriptor at %d is not 4-aligned in the memory of %d bytes", at, i.memory.Size())
+		return protocolf("descriptor at %d is not 4-aligned in the memory of %d bytes", at, len(i.view))
 	}
 	var d [8]uint32
 	for k := range d {
 		d[k] = binary.LittleEndian.Uint32(b[4*k:])
 	}
-	size := i.memory.Size()
+	size := uint32(len(i.view))
 	switch {
 	case d[0] != abi.Magic:
 		return protocolf("descriptor: magic %#x, want %#x", d[0], abi.Magic)
@@ -146,7 +164,7 @@ func (i *instance) readDescriptor(keep bool) error {
 	}
 	i.inPtr, i.inCap, i.statePtr, i.stateLen = d[2], d[3], d[4], d[5]
 	if keep {
-		text, _ := i.memory.Read(d[6], d[7])
+		text, _ := i.bytes(d[6], d[7])
 		i.manifest = append([]byte(nil), text...)
 	}
 	return nil
@@ -193,8 +211,8 @@ func (i *instance) room(n int) error {
 	switch {
 	case ptr == 0:
 		return fmt.Errorf("%s refused %d bytes", abi.ExportReserve, n)
-	case ptr%4 != 0 || !within(ptr, uint32(want), i.memory.Size()):
-		return protocolf("%s returned [%d,+%d) in a memory of %d bytes", abi.ExportReserve, ptr, want, i.memory.Size())
+	case ptr%4 != 0 || !within(ptr, uint32(want), uint32(len(i.view))):
+		return protocolf("%s returned [%d,+%d) in a memory of %d bytes", abi.ExportReserve, ptr, want, len(i.view))
 	}
 	i.inPtr, i.inCap = ptr, uint32(want)
 	return nil
@@ -211,7 +229,7 @@ func (i *instance) put(window, in []byte, spans []record.Span) error {
 	if need := uint64(len(in)) + uint64(len(spans))*record.SpanSize; need > uint64(i.inCap) {
 		return fmt.Errorf("%d bytes and %d spans for a buffer of %d", len(in), len(spans), i.inCap)
 	}
-	buf, ok := i.memory.Read(i.inPtr, i.inCap)
+	buf, ok := i.bytes(i.inPtr, i.inCap)
 	if !ok {
 		return protocolf("input buffer lies outside the memory")
 	}
@@ -226,7 +244,7 @@ func (i *instance) put(window, in []byte, spans []record.Span) error {
 		}
 	}
 	if len(window) > 0 {
-		state, ok := i.memory.Read(i.statePtr, i.stateLen)
+		state, ok := i.bytes(i.statePtr, i.stateLen)
 		if !ok {
 			return protocolf("state window lies outside the memory")
 		}
@@ -240,7 +258,7 @@ func (i *instance) take(window []byte) error {
 	if len(window) == 0 {
 		return nil
 	}
-	state, ok := i.memory.Read(i.statePtr, i.stateLen)
+	state, ok := i.bytes(i.statePtr, i.stateLen)
 	if !ok {
 		return protocolf("state window lies outside the memory")
 	}
@@ -296,9 +314,9 @@ func (i *instance) packed(v int64, name string, limit int) ([]byte, error) {
 	if uint64(n) > uint64(limit) {
 		return nil, protocolf("%s returned %d bytes, at most %d", name, n, limit)
 	}
-	b, ok := i.memory.Read(ptr, n)
+	b, ok := i.bytes(ptr, n)
 	if !ok {
-		return nil, protocolf("%s returned [%d,+%d) in a memory of %d bytes", name, ptr, n, i.memory.Size())
+		return nil, protocolf("%s returned [%d,+%d) in a memory of %d bytes", name, ptr, n, len(i.view))
 	}
 	return b, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/plan"
 )
 
 // maxOutline bounds the outline given to a policy: 65,536 rows and their names fit.
@@ -47,41 +48,59 @@ func (r *Planner) Plugin() *Plugin { return r.plugin }
 
 // Plan gives an encoded outline (package plan) and returns the encoded plan, at most abi.MaxPlan bytes.
 // It holds the plugin while it runs: ErrRetired asks for the next version.
-func (r *Planner) Plan(outline []byte) ([]byte, error) {
+func (r *Planner) Plan(outline []byte) (out []byte, err error) {
+	err = r.run(outline, func(b []byte) error {
+		out = bytes.Clone(b)
+		return nil
+	})
+	return out, err
+}
+
+// Ops is Plan with the plan decoded. The error of one that is malformed wraps plan.ErrFormat.
+func (r *Planner) Ops(outline []byte) (ops []plan.Op, err error) {
+	err = r.run(outline, func(b []byte) error {
+		ops, err = plan.Parse(b)
+		return err
+	})
+	return ops, err
+}
+
+// run gives the encoded plan to read, for as long as that runs.
+func (r *Planner) run(outline []byte, read func([]byte) error) error {
 	if len(outline) > maxOutline {
-		return nil, fmt.Errorf("outline of %d bytes, at most %d", len(outline), maxOutline)
+		return fmt.Errorf("outline of %d bytes, at most %d", len(outline), maxOutline)
 	}
 	if err := r.plugin.Acquire(); err != nil {
-		return nil, err
+		return err
 	}
 	defer r.plugin.Release()
 	i, err := r.pool.take()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out, err := i.runPlan(outline)
+	b, err := i.runPlan(outline)
 	if err != nil {
 		r.pool.drop(i)
-		return nil, err
+		return err
 	}
+	err = read(b)
 	r.pool.give(i)
-	return out, nil
+	return err
 }
 
+// runPlan returns the encoded plan in the guest's memory, good until the next call.
 func (i *instance) runPlan(outline []byte) ([]byte, error) {
 	if err := i.room(len(outline)); err != nil {
 		return nil, err
 	}
-	if !i.memory.Write(i.inPtr, outline) {
+	in, ok := i.bytes(i.inPtr, uint32(len(outline)))
+	if !ok {
 		return nil, protocolf("input buffer lies outside the memory")
 	}
+	copy(in, outline)
 	i.stack[0] = uint64(len(outline))
 	if err := i.setup(i.plan, abi.ExportPlan); err != nil {
 		return nil, err
 	}
-	b, err := i.packed(int64(i.stack[0]), abi.ExportPlan, abi.MaxPlan)
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Clone(b), nil
+	return i.packed(int64(i.stack[0]), abi.ExportPlan, abi.MaxPlan)
 }

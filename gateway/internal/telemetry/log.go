@@ -1,18 +1,49 @@
 package telemetry
 
 import (
+	"context"
 	"io"
 	"log/slog"
 )
 
 // NewLogger makes a logger that writes lines to w, as JSON or as key=value text. The level may be changed
-// while it is in use.
+// while it is in use. If w holds lines back (see Buffered), warnings and errors are flushed at once.
 func NewLogger(w io.Writer, json bool, level *slog.LevelVar) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(w, o)
 	if json {
-		return slog.New(slog.NewJSONHandler(w, o))
+		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	if b, ok := w.(flusher); ok {
+		h = prompt{h, b}
+	}
+	return slog.New(h)
+}
+
+type flusher interface{ Flush() error }
+
+// prompt is a handler that flushes what somebody should see now.
+type prompt struct {
+	slog.Handler
+	flusher flusher
+}
+
+// Handle writes r.
+func (p prompt) Handle(ctx context.Context, r slog.Record) error {
+	if err := p.Handler.Handle(ctx, r); err != nil || r.Level < slog.LevelWarn {
+		return err
+	}
+	return p.flusher.Flush()
+}
+
+// WithAttrs returns a handler that writes attrs in each line.
+func (p prompt) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return prompt{p.Handler.WithAttrs(attrs), p.flusher}
+}
+
+// WithGroup returns a handler that writes attributes in a group.
+func (p prompt) WithGroup(name string) slog.Handler {
+	return prompt{p.Handler.WithGroup(name), p.flusher}
 }
 
 // SetLevel sets a level by its name: debug, info, warn or error. Another name, which the configuration

@@ -44,8 +44,35 @@ type Metrics struct {
 	sockets    prometheus.Gauge
 	reloads    *prometheus.CounterVec
 
-	mu      sync.Mutex // guards plugins
+	mu      sync.Mutex // guards the following
 	plugins map[string]bool
+	turnsOf map[Labels]*series
+}
+
+// series are what the turns of one set of labels count in, looked up by their labels once. They are there,
+// at zero, from the first turn on.
+type series struct {
+	labels          Labels
+	gaps            *gapHistogram
+	ttft            prometheus.Observer
+	ok              prometheus.Counter // requests that were answered in full
+	in, out, cached prometheus.Counter
+}
+
+// of returns the series of labels that are bounded.
+func (m *Metrics) of(l Labels) *series {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.turnsOf[l]
+	if s == nil {
+		s = &series{
+			labels: l, gaps: m.gaps.model(l.Model), ttft: m.ttft.WithLabelValues(l.Model),
+			ok: m.requests.WithLabelValues(l.Surface, l.Model, l.Tenant, OK.label()),
+			in: m.in.WithLabelValues(l.Model, l.Tenant), out: m.out.WithLabelValues(l.Model, l.Tenant), cached: m.cached.WithLabelValues(l.Model, l.Tenant),
+		}
+		m.turnsOf[l] = s
+	}
+	return s
 }
 
 // known are the models and tenants of the configuration that holds.
@@ -74,6 +101,7 @@ func New(version string) *Metrics {
 			of:   map[string]*gapHistogram{},
 		},
 		plugins: map[string]bool{},
+		turnsOf: map[Labels]*series{},
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("build_info", "Always 1; its labels say what runs.")), []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -300,14 +302,35 @@ func BenchmarkTokens(b *testing.B) {
 	})
 }
 
+// BenchmarkTurn is a turn from Begin to its line in the log.
 func BenchmarkTurn(b *testing.B) {
 	m := telemetry.New("v1")
 	m.SetKnown([]string{"a"}, []string{"t"})
-	log := telemetry.NewLogger(io.Discard, true, new(slog.LevelVar))
-	b.ReportAllocs()
-	for b.Loop() {
-		turn := m.Begin(telemetry.Labels{Surface: "chat", Model: "a", Tenant: "t"})
-		turn.Tokens(1)
-		turn.End(context.Background(), log, telemetry.Result{RequestID: "r", Input: 1, Output: 1})
+	file, err := os.Create(filepath.Join(b.TempDir(), "log"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	buffered := telemetry.NewBuffered(file)
+	defer buffered.Close()
+	for _, c := range []struct {
+		name string
+		w    io.Writer
+		json bool
+	}{
+		{"text", io.Discard, false},
+		{"JSON", io.Discard, true},
+		{"text to a file", file, false},
+		{"text to a file, buffered", buffered, false},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			log := telemetry.NewLogger(c.w, c.json, new(slog.LevelVar))
+			b.ReportAllocs()
+			for b.Loop() {
+				turn := m.Begin(telemetry.Labels{Surface: "chat", Model: "a", Tenant: "t"})
+				turn.Tokens(1)
+				turn.End(context.Background(), log, telemetry.Result{RequestID: "req_0123456789abcdefghijklmn", Engine: "vllm", Input: 100, Output: 64})
+			}
+		})
 	}
 }

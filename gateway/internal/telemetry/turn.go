@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/weirgate/weir/gateway/internal/fault"
 )
 
@@ -31,11 +29,12 @@ var kinds = [...]fault.Kind{
 
 // OutcomeOf names how a request ended that ended with err, which may be nil.
 func OutcomeOf(err error) Outcome {
-	var f *fault.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return OK
-	case errors.As(err, &f):
+	}
+	f, ok := errors.AsType[*fault.Error](err)
+	switch {
+	case ok:
 		return Outcome(f.Kind)
 	case errors.Is(err, context.Canceled):
 		return Outcome(fault.Canceled)
@@ -64,10 +63,8 @@ func (o Outcome) level() slog.Level {
 // Turn measures one turn. It belongs to the turn's goroutine.
 type Turn struct {
 	m      *Metrics
-	labels Labels // bounded
+	series *series
 	gaps   gaps
-	shared *gapHistogram
-	first  prometheus.Observer
 	begin  time.Time
 	ttft   time.Duration // to the first token
 	last   time.Duration // to the latest token; 0: none yet
@@ -76,9 +73,8 @@ type Turn struct {
 
 // Begin starts the measurement of a turn, and its clock. Who begins a turn ends it.
 func (m *Metrics) Begin(l Labels) *Turn {
-	l = m.bound(l)
 	m.turns.Inc()
-	return &Turn{m: m, labels: l, shared: m.gaps.model(l.Model), first: m.ttft.WithLabelValues(l.Model), begin: time.Now()}
+	return &Turn{m: m, series: m.of(m.bound(l)), begin: time.Now()}
 }
 
 // Tokens notes that n tokens arrived now. Where the engine does not say how many, 0 counts as one. It
@@ -87,14 +83,14 @@ func (t *Turn) Tokens(n int) {
 	now := max(time.Since(t.begin), 1)
 	n = max(n, 1)
 	if t.last == 0 {
-		t.first.Observe(now.Seconds())
+		t.series.ttft.Observe(now.Seconds())
 		t.ttft, t.last = now, now
 		return
 	}
 	t.gaps.observe(now-t.last, n)
 	t.last = now
 	if t.gaps.pending == flushEvery {
-		t.shared.take(&t.gaps)
+		t.series.gaps.take(&t.gaps)
 	}
 }
 
@@ -118,14 +114,25 @@ func (t *Turn) End(ctx context.Context, log *slog.Logger, r Result) {
 	}
 	t.ended = true
 	took := time.Since(t.begin)
-	l, m, o := t.labels, t.m, OutcomeOf(r.Err)
-	t.shared.take(&t.gaps)
-	m.turns.Dec()
-	m.requests.WithLabelValues(l.Surface, l.Model, l.Tenant, o.label()).Inc()
-	m.in.WithLabelValues(l.Model, l.Tenant).Add(float64(max(r.Input, 0)))
-	m.out.WithLabelValues(l.Model, l.Tenant).Add(float64(max(r.Output, 0)))
-	m.cached.WithLabelValues(l.Model, l.Tenant).Add(float64(max(r.Cached, 0)))
-	attrs := []slog.Attr{
+	c, o := t.series, OutcomeOf(r.Err)
+	l := c.labels
+	c.gaps.take(&t.gaps)
+	t.m.turns.Dec()
+	if o == OK {
+		c.ok.Inc()
+	} else {
+		t.m.requests.WithLabelValues(l.Surface, l.Model, l.Tenant, o.label()).Inc()
+	}
+	c.in.Add(float64(max(r.Input, 0)))
+	c.out.Add(float64(max(r.Output, 0)))
+	c.cached.Add(float64(max(r.Cached, 0)))
+	h := log.Handler()
+	if !h.Enabled(ctx, o.level()) {
+		return
+	}
+	// Made here, not by log, which would look for the line of the program that says this.
+	line := slog.NewRecord(time.Now(), o.level(), "turn", 0)
+	line.AddAttrs(
 		slog.String(KeyRequestID, r.RequestID),
 		slog.String(KeySurface, l.Surface),
 		slog.String(KeyModel, l.Model),
@@ -139,11 +146,11 @@ func (t *Turn) End(ctx context.Context, log *slog.Logger, r Result) {
 		slog.Int(KeyOutput, r.Output),
 		slog.Int(KeyCalls, r.Calls),
 		slog.Int(KeyIncomplete, r.Incomplete),
-	}
+	)
 	if r.Err != nil {
-		attrs = append(attrs, slog.String(KeyError, clip(r.Err.Error())))
+		line.AddAttrs(slog.String(KeyError, clip(r.Err.Error())))
 	}
-	log.LogAttrs(ctx, o.level(), "turn", attrs...)
+	_ = h.Handle(ctx, line) // as slog does: a log that fails stops no turn
 }
 
 // milliseconds gives a duration in milliseconds, to the microsecond.

@@ -233,15 +233,20 @@ func TestNewKey(t *testing.T) {
 }
 
 func BenchmarkAdmit(b *testing.B) {
+	long, _ := tenant.NewKey()
 	keys := make([]string, 1000)
 	for i := range keys {
 		keys[i] = fmt.Sprint("key-", i)
 	}
-	r := tenant.New(load(b, models+entry("a", "", keys...)), nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, _, err := r.Admit("key-500", "claude-opus"); err != nil {
-			b.Fatal(err)
-		}
+	r := tenant.New(load(b, models+entry("a", "", append(keys, long)...)), nil)
+	for _, c := range []struct{ name, key string }{{"short", "key-500"}, {"made by NewKey", long}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := r.Admit(c.key, "claude-opus"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -9,8 +9,8 @@ type Frame struct {
 }
 
 // Writer writes frames of one turn. Write may buffer; Flush sends what is buffered in one write and
-// reports a client that is gone or does not read. The keepalive timer calls both too, so
-// implementations lock.
+// reports a client that is gone or does not read. Calls come one at a time: the turn sees to it that its
+// keepalive timer writes only while it does not.
 type Writer interface {
 	Write(f Frame) error
 	Flush() error

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/gateway/internal/fault"
@@ -32,10 +33,19 @@ func classify(ctx context.Context, err error) *fault.Error {
 		return fault.Wrap(fault.Unavailable, err, "no engine answers for this model")
 	case engines.ClassBusy:
 		f := fault.Wrap(fault.Busy, err, "the engine is overloaded, try again later")
+		if e.Status == http.StatusTooManyRequests {
+			f.Kind = fault.Quota
+		}
 		f.RetryAfter = e.RetryAfter
 		return f
 	case engines.ClassRefused:
-		return fault.Wrap(fault.Invalid, err, "the engine refused the request: %s", e.Message)
+		if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+			// The gateway's own key is at fault, not the client's.
+			return fault.Wrap(fault.Engine, err, "the engine refused the gateway")
+		}
+		f := fault.Wrap(fault.Invalid, err, "the engine refused the request: %s", e.Message)
+		f.Status = e.Status
+		return f
 	case engines.ClassOverflow:
 		f := fault.Wrap(fault.Overflow, err, "the prompt is longer than the model's window")
 		f.Limit = e.Limit
@@ -43,5 +53,7 @@ func classify(ctx context.Context, err error) *fault.Error {
 	case engines.ClassProtocol:
 		return fault.Wrap(fault.Engine, err, "the engine's stream broke off")
 	}
-	return fault.Wrap(fault.Engine, err, "the engine failed")
+	f := fault.Wrap(fault.Engine, err, "the engine failed")
+	f.Status = e.Status
+	return f
 }

@@ -63,7 +63,7 @@ func (e *engine) Generate(ctx context.Context, _ *engines.Request) (engines.Stre
 
 type engineStream struct {
 	*engine
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // because a stream lives as long as its generation
 	at  int
 }
 

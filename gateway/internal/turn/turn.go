@@ -96,7 +96,9 @@ type run struct {
 	timer     *time.Timer
 	started   bool // TurnStart has left
 	over      bool
-	lastWrite time.Time
+	held      bool      // TurnStart waits for the first delta
+	flushed   time.Time // when the last flush was over
+	lastWrite time.Time // when the last one was that sent something
 	waiting   time.Time // since when the engine is waited for
 
 	output     int
@@ -142,6 +144,10 @@ const (
 	never = 24 * time.Hour
 )
 
+// openWait is how long the opening of a stream waits for the engine's first delta, to leave in one write
+// with it. The headers of the engine are there by then, so an engine that is at work has little more to do.
+const openWait = 20 * time.Millisecond
+
 // due is how long the timer has nothing to do.
 func (r *run) due(now time.Time) time.Duration {
 	d := never
@@ -150,6 +156,8 @@ func (r *run) due(now time.Time) time.Duration {
 	}
 	switch {
 	case !r.Streamed:
+	case r.held:
+		d = min(d, r.waiting.Add(openWait).Sub(now))
 	case r.started:
 		d = min(d, r.lastWrite.Add(r.Times.KeepAlive).Sub(now))
 	default:
@@ -187,6 +195,8 @@ func (r *run) alive(now time.Time) error {
 	switch {
 	case !r.started && now.Sub(r.begun) >= r.Times.HeaderWait:
 		return r.start()
+	case r.held:
+		return r.flush()
 	case r.started && now.Sub(r.lastWrite) >= r.Times.KeepAlive:
 		if err := r.Sink.KeepAlive(); err != nil {
 			return err
@@ -202,11 +212,19 @@ func (r *run) start() error {
 	if r.started {
 		return nil
 	}
-	r.started = true
-	if err := r.asm.Start(event.Usage{Input: r.Prompt.Tokens, Estimate: r.Prompt.Estimate}); err != nil {
+	if err := r.begin(); err != nil {
 		return err
 	}
 	return r.flush()
+}
+
+// begin writes TurnStart, once; it leaves with the next flush.
+func (r *run) begin() error {
+	if r.started {
+		return nil
+	}
+	r.started, r.held = true, true
+	return r.asm.Start(event.Usage{Input: r.Prompt.Tokens, Estimate: r.Prompt.Estimate})
 }
 
 // open opens the stream before the engine is asked, where the headers do not wait for it.
@@ -223,8 +241,9 @@ func (r *run) open() error {
 // flush sends what was written. The time counts from its end: a client that takes long is not a silence.
 func (r *run) flush() error {
 	sent, err := r.Sink.Flush()
+	r.flushed, r.held = time.Now(), false
 	if sent {
-		r.lastWrite = time.Now()
+		r.lastWrite = r.flushed
 	}
 	return err
 }
@@ -263,13 +282,16 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 		return err
 	}
 	defer stream.Close() //nolint:errcheck // because the stream is over either way
-	if err := r.start(); err != nil {
+	if err := r.begin(); err != nil {
 		return clientError{err}
 	}
 	if r.parser == nil {
 		r.openParser()
 	}
 	r.waiting = time.Now()
+	if r.Streamed && r.held {
+		r.timer.Reset(openWait)
+	}
 	peek, _ := stream.(engines.Peeker)
 	for {
 		r.mu.Unlock()
@@ -294,7 +316,7 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 		if err := r.flush(); err != nil {
 			return clientError{err}
 		}
-		r.waiting = time.Now()
+		r.waiting = r.flushed
 	}
 }
 
@@ -421,6 +443,10 @@ func (r *run) fail(ctx context.Context, err error) error {
 	}
 	if _, gone := errors.AsType[clientError](err); gone {
 		return nil // nobody reads
+	}
+	if r.parser != nil && !r.structured {
+		// What the parser holds is content as far as anybody will ever know. Its own fault comes too late.
+		_ = r.parser.Finish(abi.WhyAbort)
 	}
 	if err := r.asm.Fail(event.Fault{Kind: string(f.Kind), Message: f.Public}); err == nil {
 		_ = r.flush() // the client may be gone as well: there is nobody left to tell

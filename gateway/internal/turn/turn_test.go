@@ -75,10 +75,14 @@ func TestEnds(t *testing.T) {
 		"content":       {last: done(engines.ReasonContent), want: []string{"0s usage 20/5/7", "0s finish content_filter"}},
 		"abort":         {last: done(engines.ReasonAbort), want: []string{"0s usage 20/5/7", "0s finish stop"}},
 		"its own calls": {last: done(engines.ReasonToolCalls), want: []string{"0s usage 20/5/7", "0s finish stop"}},
-		"no usage": {last: step{delta: engines.Delta{Finish: &engines.Finish{Reason: engines.ReasonStop}}},
-			want: []string{"0s usage 11/0/1", "0s finish stop"}},
-		"stop string": {last: done(engines.ReasonLength), options: assemble.Options{Stop: []string{"lo"}},
-			want: []string{"0s usage 11/0/1", "0s finish stop_sequencelo"}},
+		"no usage": {
+			last: step{delta: engines.Delta{Finish: &engines.Finish{Reason: engines.ReasonStop}}},
+			want: []string{"0s usage 11/0/1", "0s finish stop"},
+		},
+		"stop string": {
+			last: done(engines.ReasonLength), options: assemble.Options{Stop: []string{"lo"}},
+			want: []string{"0s usage 11/0/1", "0s finish stop_sequencelo"},
+		},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -162,8 +166,10 @@ func TestIdle(t *testing.T) {
 	}{
 		"before the headers":           {engine: engine{headers: time.Hour}, at: time.Minute},
 		"before the headers, streamed": {engine: engine{headers: time.Hour}, streamed: true, at: time.Minute, want: []string{"5s turn_start", "15s alive", "25s alive", "35s alive", "45s alive", "55s alive", "1m0s fault timeout: the engine sent nothing for 1m0s"}},
-		"in the stream": {engine: engine{steps: []step{say(0, "a"), say(time.Hour, "b")}}, streamed: true, at: time.Minute,
-			want: []string{"0s turn_start", "0s text_start", `0s text_delta "a"`, "10s alive", "20s alive", "30s alive", "40s alive", "50s alive", "1m0s text_end", "1m0s fault timeout: the engine sent nothing for 1m0s"}},
+		"in the stream": {
+			engine: engine{steps: []step{say(0, "a"), say(time.Hour, "b")}}, streamed: true, at: time.Minute,
+			want: []string{"0s turn_start", "0s text_start", `0s text_delta "a"`, "10s alive", "20s alive", "30s alive", "40s alive", "50s alive", "1m0s text_end", "1m0s fault timeout: the engine sent nothing for 1m0s"},
+		},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +202,7 @@ func TestSlowClient(t *testing.T) {
 		tn, s, _ := newTurn(replica(&engine{steps: []step{say(0, "a"), say(2*time.Second, "b"), done(engines.ReasonStop)}}))
 		tn.Times = turn.Times{HeaderWait: time.Second, KeepAlive: time.Second, Idle: 5 * time.Second}
 		s.slow = func(flush int) time.Duration {
-			if flush == 2 {
+			if flush == 1 {
 				return 20 * time.Second
 			}
 			return 0

@@ -2,8 +2,6 @@
 // than what may still become one.
 package match
 
-import "bytes"
-
 // Results of Find that name no marker.
 const (
 	None    = -1 // no marker begins in the bytes
@@ -12,35 +10,25 @@ const (
 
 // Set is a compiled set of markers. It is read-only after New and safe for concurrent use.
 type Set struct {
-	first [256]bool // bytes that begin a marker
-	look  [256]bool // those, and what Watch added
-	only  int       // the one byte that begins all markers, or -1
+	first byteSet // bytes that begin a marker
+	look  byteSet // those, and what Watch added
 	texts []string
 }
 
 // New compiles texts; a marker's index in texts is its id. Empty texts are not allowed to match.
 func New(texts ...string) *Set {
-	s := &Set{only: -1, texts: texts}
-	n := 0
+	s := &Set{texts: texts}
 	for _, t := range texts {
-		if t == "" {
-			continue
+		if t != "" {
+			s.first.add(t[0])
 		}
-		if !s.first[t[0]] {
-			n++
-			s.only = int(t[0])
-		}
-		s.first[t[0]] = true
-	}
-	if n != 1 {
-		s.only = -1
 	}
 	s.look = s.first
 	return s
 }
 
 // Watch makes Misses see c too. It belongs to the making of a set.
-func (s *Set) Watch(c byte) { s.look[c] = true }
+func (s *Set) Watch(c byte) { s.look.add(c) }
 
 // Len is the number of markers.
 func (s *Set) Len() int { return len(s.texts) }
@@ -64,29 +52,10 @@ func (s *Set) Find(b []byte, from int, final bool) (at, id int) {
 }
 
 // Misses reports that no byte of b begins a marker or is watched.
-func (s *Set) Misses(b []byte) bool {
-	for _, c := range b {
-		if s.look[c] {
-			return false
-		}
-	}
-	return true
-}
+func (s *Set) Misses(b []byte) bool { return s.look.misses(b) }
 
 // skip is the offset of the next byte at or after from that can begin a marker.
-func (s *Set) skip(b []byte, from int) int {
-	if s.only >= 0 && len(b)-from >= 64 {
-		n := bytes.IndexByte(b[from:], byte(s.only))
-		if n < 0 {
-			return len(b)
-		}
-		return from + n
-	}
-	for from < len(b) && !s.first[b[from]] {
-		from++
-	}
-	return from
-}
+func (s *Set) skip(b []byte, from int) int { return s.first.skip(b, from) }
 
 // At says which marker b begins with. Nothing at all is Partial, unless it is final.
 func (s *Set) At(b []byte, final bool) int {
@@ -97,15 +66,15 @@ func (s *Set) At(b []byte, final bool) int {
 		return Partial
 	}
 	best, size, partial := None, 0, false
+	two := len(b) > 1
 	for id, t := range s.texts {
-		switch {
-		case t == "" || t[0] != b[0] || len(b) > 1 && len(t) > 1 && t[1] != b[1]:
-		case len(b) >= len(t):
-			if len(t) > size && string(b[:len(t)]) == t {
-				best, size = id, len(t)
-			}
-		case !final && t[:len(b)] == string(b):
-			partial = true
+		if t == "" || t[0] != b[0] || two && len(t) > 1 && t[1] != b[1] {
+			continue
+		}
+		if len(b) < len(t) {
+			partial = partial || !final && t[:len(b)] == string(b)
+		} else if len(t) > size && string(b[:len(t)]) == t {
+			best, size = id, len(t)
 		}
 	}
 	if partial {

@@ -33,7 +33,7 @@ const (
 // Middle implements grammar.Grammar.
 func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
 	s := grammar.View[state](st)
-	if s.phase != inArgs || !s.json.InString() {
+	if s.phase != inArgs || !s.json.Started() {
 		return false
 	}
 	n, status := s.json.Feed(b)
@@ -80,6 +80,14 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 			n, status := s.json.Feed(rest)
 			in.Extend(record.Marker, record.Junk, 0, n)
 			ok = s.ended(status)
+		case atQuote:
+			if n := len(g.toArgs); !s.gave && len(rest) >= n && string(rest[:n]) == g.toArgs {
+				in.Marker(n)
+				s.member = args
+				s.value()
+				continue
+			}
+			ok = s.syntax(in, rest[0])
 		default:
 			ok = s.syntax(in, rest[0])
 		}

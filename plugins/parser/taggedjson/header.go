@@ -19,7 +19,7 @@
 package taggedjson
 
 import (
-	"slices"
+	"bytes"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/jsonscan"
@@ -38,6 +38,9 @@ type Config struct {
 // Grammar reads calls of one Config.
 type Grammar struct {
 	cfg Config
+	// What models write, with their spaces, from an object's brace to its name and from there to the
+	// arguments. It is read as a whole where it is there as a whole.
+	toName, toArgs string
 }
 
 // maxMember is the longest name of a member that is looked at, as it is written.
@@ -51,7 +54,7 @@ func New(c Config) *Grammar {
 	if c.Args == nil {
 		c.Args = []string{"arguments", "parameters"}
 	}
-	return &Grammar{cfg: c}
+	return &Grammar{cfg: c, toName: `{"` + c.Names[0] + `": "`, toArgs: `", "` + c.Args[0] + `": `}
 }
 
 // Openers implements grammar.Grammar.
@@ -114,6 +117,7 @@ func (g *Grammar) Header(st *grammar.State, h grammar.Header, b []byte) grammar.
 	s := grammar.View[state](st)
 	if s.head == hOpen && s.off == 0 {
 		s.off = uint16(h.Size)
+		g.usual(s, b)
 	}
 	const limit = abi.MaxHeader + 1 // the name and the quote that ends it
 	capped := len(b) > limit
@@ -135,6 +139,21 @@ func (g *Grammar) Header(st *grammar.State, h grammar.Header, b []byte) grammar.
 		return grammar.No
 	}
 	return grammar.More
+}
+
+// usual reads an object that begins as models write it up to the quote before its name.
+func (g *Grammar) usual(s *state, b []byte) {
+	at := int(s.off)
+	if at < len(b) && b[at] == '\n' {
+		at++
+	}
+	n := at + len(g.toName)
+	if n > len(b) || string(b[at:n]) != g.toName {
+		return
+	}
+	s.head, s.member, s.elem = hName, name, uint16(at)
+	s.key, s.name, s.off = uint16(at+2), uint16(n), uint16(n-1)
+	s.json.Reset()
 }
 
 // headerStep reads on to the next phase; it makes progress or the phase changes.
@@ -260,19 +279,22 @@ func (g *Grammar) headerClose(s *state, b []byte) grammar.Verdict {
 
 func (g *Grammar) classify(key []byte) member {
 	var buf [maxMember]byte
-	if len(key) <= maxMember && slices.Contains(key, '\\') {
+	if len(key) <= maxMember && bytes.IndexByte(key, '\\') >= 0 {
 		plain, err := jsonscan.AppendUnescaped(buf[:0], key)
 		if err != nil {
 			return other
 		}
 		key = plain
 	}
-	is := func(k string) bool { return string(key) == k }
-	switch {
-	case slices.ContainsFunc(g.cfg.Names, is):
-		return name
-	case slices.ContainsFunc(g.cfg.Args, is):
-		return args
+	for _, k := range g.cfg.Names {
+		if string(key) == k {
+			return name
+		}
+	}
+	for _, k := range g.cfg.Args {
+		if string(key) == k {
+			return args
+		}
 	}
 	return other
 }
@@ -319,7 +341,7 @@ func (s *state) forget() {
 
 // escapes is how the host must read a name.
 func escapes(text []byte) record.Flags {
-	if slices.Contains(text, '\\') {
+	if bytes.IndexByte(text, '\\') >= 0 {
 		return record.EscJSON
 	}
 	return record.EscNone

@@ -31,7 +31,7 @@ const (
 
 // Config is a family's reasoning block.
 type Config struct {
-	Open, Close string
+	Open, Close string // they begin with the same byte
 	// Inside says that a stream starts in reasoning when neither the prompt nor the thinking switch
 	// tells otherwise.
 	Inside bool
@@ -59,7 +59,7 @@ type State struct {
 
 // Start is the state of a new stream.
 func (c *Config) Start(s guest.Start) State {
-	open, end := bytes.LastIndex(s.Tail, []byte(c.Open)), bytes.LastIndex(s.Tail, []byte(c.Close))
+	open, end := c.last(s.Tail)
 	st := State{Edge: true}
 	switch {
 	case open > end:
@@ -71,6 +71,26 @@ func (c *Config) Start(s guest.Start) State {
 		st.In, st.Newlines = true, afterOpen
 	}
 	return st
+}
+
+// last is where the last opener and the last closer in b begin, or -1.
+func (c *Config) last(b []byte) (open, end int) {
+	open, end = -1, -1
+	for at := 0; at < len(b); at++ {
+		// Both begin with one byte, so a prompt without it costs one search.
+		n := bytes.IndexByte(b[at:], c.Open[0])
+		if n < 0 {
+			break
+		}
+		at += n
+		switch rest := b[at:]; {
+		case len(rest) >= len(c.Open) && string(rest[:len(c.Open)]) == c.Open:
+			open = at
+		case len(rest) >= len(c.Close) && string(rest[:len(c.Close)]) == c.Close:
+			end = at
+		}
+	}
+	return open, end
 }
 
 // left is how many of n newlines the prompt has not written yet.

@@ -51,17 +51,17 @@ func (g *Grammar) weigh(s *state, b []byte, line, final bool) (w weight, size in
 		return w, size
 	}
 	switch {
+	case tag == tagEndParameter:
+		w, size = g.follows(s, b, len(parameterClose), s.wrapped && !line, final)
 	case s.wrapped && !line:
 		return data, 1
-	case tag == tagEndParameter:
-		w, size = g.follows(s, b, len(parameterClose), final)
 	case tag == tagParameter:
 		w, size = name(b, parameterOpen, plain)
 		if w == ends {
 			size = 0
 		}
 	default:
-		w, size = g.follows(s, b, len(functionClose), final)
+		w, size = g.follows(s, b, len(functionClose), false, final)
 		if w == ends {
 			size = 0
 		}
@@ -136,8 +136,9 @@ func word(c byte) bool {
 	return c-'0' < 10 || c|0x20-'a' < 26 || c == '_' || c == '-' || c == '.' || c == ':'
 }
 
-// follows looks behind a closing tag of this size for what makes it one.
-func (g *Grammar) follows(s *state, b []byte, size int, final bool) (weight, int) {
+// follows looks behind a closing tag of this size for what makes it one. inline says that the tag stands
+// in the middle of a line, and closers of the value begin lines: then its own line must end with it.
+func (g *Grammar) follows(s *state, b []byte, size int, inline, final bool) (weight, int) {
 	l := &s.look
 	if !l.on {
 		*l = lookahead{on: true, off: uint8(size)}
@@ -164,10 +165,12 @@ func (g *Grammar) follows(s *state, b []byte, size int, final bool) (weight, int
 			l.doubled = true
 			l.off += uint8(len(parameterClose))
 			continue
-		case parameter && tag == tagOpen && s.wrapped:
+		case parameter && tag == tagOpen && s.wrapped && !inline:
 			l.opened = true
 			l.off += uint8(len(g.cfg.Open))
 			continue
+		case inline && (tag != tagParameter && tag != tagEndFunction || b[size] != '\n' && b[size] != '\r'):
+			return data, size
 		case s.closes(b[size], tag, parameter):
 			return ends, size
 		}

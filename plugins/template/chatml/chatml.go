@@ -64,6 +64,7 @@ var (
 type Policy struct {
 	replay replay
 	start  start
+	ends   [4][]byte // of a plan, by ending
 }
 
 var _ guest.Planner = (*Policy)(nil)
@@ -96,13 +97,13 @@ func (p *Policy) Open(config []byte) error {
 	}
 	switch policy {
 	case "qwen3":
-		*p = Policy{replayLoop, startModel}
+		*p = Policy{replay: replayLoop, start: startModel}
 	case "qwen3.5":
-		*p = Policy{replayLoop, startPrompt}
+		*p = Policy{replay: replayLoop, start: startPrompt}
 	case "keep_all":
-		*p = Policy{replayAll, startModel}
+		*p = Policy{replay: replayAll, start: startModel}
 	case "drop_all":
-		*p = Policy{replayNone, startNone}
+		*p = Policy{replay: replayNone, start: startNone}
 	default:
 		return errPolicy
 	}
@@ -117,13 +118,18 @@ func (p *Policy) Open(config []byte) error {
 	default:
 		return errStart
 	}
+	for _, on := range []bool{false, true} {
+		for _, named := range []bool{false, true} {
+			p.ends[ending(on, named)] = p.end(on, named)
+		}
+	}
 	return nil
 }
 
 // Plan reads an encoded outline and appends an encoded plan to dst: the parts that are not simply kept,
 // then the start, then the stop string and the tokens to preserve.
 func (p *Policy) Plan(dst, outline []byte) ([]byte, error) {
-	o, err := plan.ParseOutline(outline)
+	o, err := plan.ViewOutline(outline)
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +137,27 @@ func (p *Policy) Plan(dst, outline []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst = p.parts(dst, o.Rows)
+	dst = p.parts(dst, &o)
+	return append(dst, p.ends[ending(sw.thinks(), sw.named)]...), nil
+}
+
+// ending is the index in Policy.ends: the model thinks, and the client named the switch itself.
+func ending(on, named bool) int {
+	i := 0
+	if on {
+		i = 1
+	}
+	if named {
+		i += 2
+	}
+	return i
+}
+
+// end is the end of a plan: all that does not depend on the rows.
+func (p *Policy) end(on, named bool) []byte {
+	var dst []byte
 	if p.start != startNone {
-		dst = p.thinking(dst, sw)
+		dst = p.thinking(dst, on, named)
 	}
 	dst = plan.AppendOp(dst, plan.Op{Kind: plan.StopOp, Value: "<|im_end|>"})
 	tokens := [...]string{"<tool_call>", "</tool_call>", "<think>", "</think>"}
@@ -144,12 +168,11 @@ func (p *Policy) Plan(dst, outline []byte) ([]byte, error) {
 	for _, t := range tokens[:n] {
 		dst = plan.AppendOp(dst, plan.Op{Kind: plan.TokenOp, Value: t})
 	}
-	return dst, nil
+	return dst
 }
 
 // thinking writes the thinking switch.
-func (p *Policy) thinking(dst []byte, sw switches) []byte {
-	on := sw.thinks()
+func (p *Policy) thinking(dst []byte, on, named bool) []byte {
 	tail, state := "", plan.StartAuto
 	switch {
 	case !on:
@@ -161,7 +184,7 @@ func (p *Policy) thinking(dst []byte, sw switches) []byte {
 		dst = plan.AppendOp(dst, plan.Op{Kind: plan.TailOp, Value: tail})
 	}
 	dst = plan.AppendOp(dst, plan.Op{Kind: plan.StartOp, State: state})
-	if !sw.named {
+	if !named {
 		value := "false"
 		if on {
 			value = "true"
@@ -172,57 +195,60 @@ func (p *Policy) thinking(dst []byte, sw switches) []byte {
 }
 
 // parts writes what happens to the parts of the assistant's messages.
-func (p *Policy) parts(dst []byte, rows []plan.Row) []byte {
+func (p *Policy) parts(dst []byte, o *plan.View) []byte {
+	n := o.Len()
 	loop := uint32(0) // the first message of the running tool loop; without a user message all is one
-	for i := range rows {
-		if rows[i].Flags&plan.RowLastUser != 0 {
-			loop = rows[i].Message + 1
+	for i := n - 1; i >= 0; i-- {
+		if r := o.Row(i); r.Flags()&plan.RowLastUser != 0 {
+			loop = r.Message() + 1
+			break
 		}
 	}
-	for len(rows) > 0 {
-		n := 1
-		for n < len(rows) && rows[n].Message == rows[0].Message {
-			n++
+	for i := 0; i < n; {
+		r, from := o.Row(i), i
+		m := r.Message()
+		for i++; i < n && o.Row(i).Message() == m; i++ {
 		}
-		if conv.Role(rows[0].Role) == conv.Assistant {
-			keep := p.replay == replayAll || p.replay == replayLoop && rows[0].Message >= loop
-			dst = message(dst, rows[:n], keep)
+		if conv.Role(r.Role()) == conv.Assistant {
+			keep := p.replay == replayAll || p.replay == replayLoop && m >= loop
+			dst = message(dst, o, from, i, keep)
 		}
-		rows = rows[n:]
 	}
 	return dst
 }
 
-// message writes the instructions for one message of the assistant. What is simply kept needs none: a
-// plan has a size limit, and long conversations have many parts.
-func message(dst []byte, rows []plan.Row, keep bool) []byte {
-	stays := func(r *plan.Row) bool {
-		return conv.PartKind(r.Kind) != conv.Reasoning || keep && r.Flags&plan.RowEmpty == 0
-	}
+// message writes the instructions for one message of the assistant, rows from to end. What is simply kept
+// needs none: a plan has a size limit, and long conversations have many parts.
+func message(dst []byte, o *plan.View, from, end int, keep bool) []byte {
 	// Templates print reasoning, content, calls. Parts in another order come of several rounds.
 	spliced, rank := false, 0
-	for i := range rows {
-		if r := &rows[i]; stays(r) {
-			k := order(conv.PartKind(r.Kind))
+	for i := from; i < end; i++ {
+		if r := o.Row(i); stays(r, keep) {
+			k := order(conv.PartKind(r.Kind()))
 			spliced = spliced || k < rank
 			rank = max(rank, k)
 		}
 	}
 	told := false
-	for i := range rows {
-		r := &rows[i]
-		op := plan.Op{Kind: plan.PartOp, Message: r.Message, Part: r.Part, Action: plan.Splice}
+	for i := from; i < end; i++ {
+		r := o.Row(i)
+		action := plan.Splice
 		switch {
-		case !stays(r):
-			op.Action = plan.Drop
+		case !stays(r, keep):
+			action = plan.Drop
 		case !spliced || told:
 			continue
 		default:
 			told = true // one part's splice is the whole message's
 		}
-		dst = plan.AppendOp(dst, op)
+		dst = plan.AppendOp(dst, plan.Op{Kind: plan.PartOp, Message: r.Message(), Part: r.Part(), Action: action})
 	}
 	return dst
+}
+
+// stays reports a part that is replayed; keep says that the reasoning of its message is.
+func stays(r plan.RowView, keep bool) bool {
+	return conv.PartKind(r.Kind()) != conv.Reasoning || keep && r.Flags()&plan.RowEmpty == 0
 }
 
 // order is the place of a kind of part in what a template prints.

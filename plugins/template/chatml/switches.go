@@ -40,7 +40,17 @@ func readSwitches(b []byte) (switches, error) {
 		return s, nil
 	}
 	r := jsonscan.NewReader(b)
-	err := r.Object(func(key []byte) (err error) {
+	if r.OpenObject() != nil {
+		return s, errOutline
+	}
+	for {
+		key, ok, err := r.Member()
+		if err != nil {
+			return s, errOutline
+		}
+		if !ok {
+			break
+		}
 		switch string(key) {
 		case "thinking":
 			s.mode, err = word(r, "off")
@@ -49,13 +59,15 @@ func readSwitches(b []byte) (switches, error) {
 		case "default":
 			s.def, err = word(r, "off")
 		case "kwargs":
-			return kwargs(r, &s)
+			err = kwargs(r, &s)
 		default:
 			_, err = r.Raw()
 		}
-		return err
-	})
-	if err != nil || r.End() != nil {
+		if err != nil {
+			return s, errOutline
+		}
+	}
+	if r.End() != nil {
 		return s, errOutline
 	}
 	return s, nil
@@ -63,7 +75,8 @@ func readSwitches(b []byte) (switches, error) {
 
 // word reads a string: off if it is no, else on; an empty one says nothing.
 func word(r *jsonscan.Reader, no string) (wish, error) {
-	text, err := r.Text(nil)
+	var buf [16]byte
+	text, err := r.Text(buf[:0])
 	switch {
 	case err != nil || len(text) == 0:
 		return unset, err
@@ -74,8 +87,18 @@ func word(r *jsonscan.Reader, no string) (wish, error) {
 }
 
 func kwargs(r *jsonscan.Reader, s *switches) error {
-	return r.Object(func(key []byte) error {
+	if err := r.OpenObject(); err != nil {
+		return err
+	}
+	for {
+		key, ok, err := r.Member()
+		if err != nil || !ok {
+			return err
+		}
 		raw, err := r.Raw()
+		if err != nil {
+			return err
+		}
 		w := unset
 		switch string(raw) {
 		case "true":
@@ -89,6 +112,5 @@ func kwargs(r *jsonscan.Reader, s *switches) error {
 		case "thinking":
 			s.thinking = w
 		}
-		return err
-	})
+	}
 }

@@ -13,8 +13,8 @@ import (
 
 // decoder reads one request. What depends on the order of members waits for finish.
 type decoder struct {
-	*wire.Decoder
-	req      surface.Request
+	wire.Decoder
+	req      *surface.Request
 	cacheKey string
 	allowed  map[string]bool // tools that an allowed_tools choice leaves, nil for all
 }
@@ -22,11 +22,10 @@ type decoder struct {
 // Decode reads a request body. The request does not refer to body afterwards. Members it does not know
 // are passed over; null is the same as absent.
 func (Surface) Decode(body []byte, header http.Header) (*surface.Request, error) {
-	w, err := wire.NewDecoder(body)
-	if err != nil {
+	d := decoder{req: wire.NewRequest()}
+	if err := d.Read(body); err != nil {
 		return nil, err
 	}
-	d := decoder{Decoder: w, req: surface.Request{Request: &conv.Request{}}}
 	d.req.Choice.Parallel = true
 	if err := d.Object(d.member); err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func (Surface) Decode(body []byte, header http.Header) (*surface.Request, error)
 }
 
 func (d *decoder) finish(header http.Header) (*surface.Request, error) {
-	req := &d.req
+	req := d.req
 	if req.Model == "" {
 		return nil, d.BadMember("model", "expected the name of a model")
 	}
@@ -57,7 +56,7 @@ func (d *decoder) finish(header http.Header) (*surface.Request, error) {
 }
 
 func (d *decoder) member(key []byte) (err error) {
-	req := &d.req
+	req := d.req
 	switch string(key) {
 	case "model":
 		req.Model, err = d.String()
@@ -180,7 +179,7 @@ func (d *decoder) format() error {
 	err := d.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			f.Type, err = d.String()
+			f.Type, err = d.Word()
 		case "json_schema":
 			return d.Object(func(key []byte) (err error) {
 				switch string(key) {
@@ -233,7 +232,7 @@ func (d *decoder) toolChoice() error {
 	err := d.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			kind, err = d.String()
+			kind, err = d.Word()
 			return err
 		case "function", "custom":
 			return d.Object(name)

@@ -310,3 +310,14 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkDecodeShort(b *testing.B) {
+	body := surfacetest.ShortBody(`"stream":true,"max_tokens":4096,"temperature":0.7,"stream_options":{"include_usage":true},`,
+		`{"type":"function","function":{"name":"write_file","description":"Writes text.","parameters":`+surfacetest.Schema+`}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := (chat.Surface{}).Decode(body, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -20,24 +20,28 @@ type encoder struct {
 	usage    bool
 	dispatch bool
 	ended    bool
-	call     event.Call // of the open call: index and kind
+	index    int            // of the open call
+	kind     event.ToolKind // of it
 	last     event.Usage
+	first    [firstBuffer]byte // what buf is, until a frame does not fit
 }
+
+// firstBuffer holds a chunk with a delta of some 200 bytes.
+const firstBuffer = 512
 
 // Encode streams a turn. A failed turn ends with an error chunk and without [DONE]: the official
 // clients stop at the chunk, and for one that does not know it a turn that failed must not look whole.
 func (Surface) Encode(req *surface.Request, info surface.Info, w transport.Writer) surface.Encoder {
-	e := &encoder{w: w, usage: req.IncludeUsage, dispatch: info.Dispatch, buf: make([]byte, 0, 512)}
-	e.buf = appendHead(e.buf, info, "chat.completion.chunk")
+	e := &encoder{w: w, usage: req.IncludeUsage, dispatch: info.Dispatch}
+	e.buf = appendHead(e.first[:0], info, "chat.completion.chunk")
 	e.head = len(e.buf)
 	return e
 }
 
 // appendHead appends the members that begin every answer, up to its choices.
 func appendHead(b []byte, info surface.Info, object string) []byte {
-	b = append(b, `{"id":`...)
-	b = jsonscan.AppendString(b, idPrefix+info.ID)
-	b = append(append(b, `,"object":"`...), object...)
+	b = jsonscan.AppendEscaped(append(b, `{"id":"`+idPrefix...), info.ID)
+	b = append(append(b, `","object":"`...), object...)
 	b = strconv.AppendInt(append(b, `","created":`...), info.Created.Unix(), 10)
 	b = jsonscan.AppendString(append(b, `,"model":`...), info.Model)
 	return append(b, `,"choices":[`...)
@@ -59,7 +63,7 @@ func (e *encoder) Event(ev *event.Event) error {
 	case event.TextDelta:
 		return e.text(deltaOpen+`"content":"`, ev.Text, `"`+deltaClose)
 	case event.ToolStart:
-		e.call = event.Call{Index: ev.Call.Index, Kind: ev.Call.Kind}
+		e.index, e.kind = ev.Call.Index, ev.Call.Kind
 		return e.toolStart(&ev.Call)
 	case event.ToolArgs:
 		return e.toolArgs(ev.Text)
@@ -124,8 +128,8 @@ func appendCall(b []byte, c *event.Call, args []byte) []byte {
 
 func (e *encoder) toolArgs(text []byte) error {
 	b := append(e.buf[:e.head], deltaOpen+`"tool_calls":[{"index":`...)
-	b = strconv.AppendInt(b, int64(e.call.Index), 10)
-	if e.call.Kind == event.Custom {
+	b = strconv.AppendInt(b, int64(e.index), 10)
+	if e.kind == event.Custom {
 		b = append(b, `,"custom":{"input":"`...)
 	} else {
 		b = append(b, `,"function":{"arguments":"`...)

@@ -164,3 +164,5 @@ func BenchmarkEncodeDelta(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkEncodeShort(b *testing.B) { surfacetest.BenchmarkShort(b, chat.Surface{}) }

@@ -34,7 +34,7 @@ func (d *decoder) messages() error {
 func (d *decoder) messageMember(m *message, key []byte) (err error) {
 	switch string(key) {
 	case "role":
-		m.role, err = d.String()
+		m.role, err = d.Word()
 	case "name":
 		m.name, err = d.String()
 	case "content":
@@ -133,7 +133,7 @@ func (d *decoder) part() (conv.Part, error) {
 	err := d.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			kind, err = d.String()
+			kind, err = d.Word()
 		case "text", "refusal":
 			text, err = d.String()
 		case "image_url":

@@ -37,10 +37,13 @@ func (d *decoder) tool() error {
 	err := d.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			kind, err = d.String()
+			kind, err = d.Word()
 			return err
-		case "function", "custom":
-			nested = string(key)
+		case "function":
+			nested = "function"
+			return d.Object(define)
+		case "custom":
+			nested = "custom"
 			return d.Object(define)
 		}
 		return d.Skip()

@@ -11,8 +11,8 @@ import (
 
 // decoder reads one request. What depends on the order of members waits for finish.
 type decoder struct {
-	*wire.Decoder
-	req    surface.Request
+	wire.Decoder
+	req    *surface.Request
 	system []conv.Part
 }
 
@@ -28,11 +28,10 @@ func DecodeCount(body []byte, header http.Header) (*surface.Request, error) {
 }
 
 func decode(body []byte, header http.Header, generate bool) (*surface.Request, error) {
-	w, err := wire.NewDecoder(body)
-	if err != nil {
+	d := decoder{req: wire.NewRequest()}
+	if err := d.Read(body); err != nil {
 		return nil, err
 	}
-	d := decoder{Decoder: w, req: surface.Request{Request: &conv.Request{}}}
 	d.req.Choice.Parallel = true
 	if err := d.Object(d.member); err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func decode(body []byte, header http.Header, generate bool) (*surface.Request, e
 }
 
 func (d *decoder) finish(header http.Header, generate bool) (*surface.Request, error) {
-	req := &d.req
+	req := d.req
 	switch {
 	case req.Model == "":
 		return nil, d.BadMember("model", "expected the name of a model")
@@ -70,7 +69,7 @@ func (d *decoder) finish(header http.Header, generate bool) (*surface.Request, e
 }
 
 func (d *decoder) member(key []byte) (err error) {
-	req := &d.req
+	req := d.req
 	switch string(key) {
 	case "model":
 		req.Model, err = d.String()
@@ -135,7 +134,7 @@ func (d *decoder) format() error {
 	err := d.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			f.Type, err = d.String()
+			f.Type, err = d.Word()
 		case "name":
 			f.Name, err = d.String()
 		case "schema":
@@ -176,7 +175,7 @@ func (d *decoder) tool() error {
 	err := d.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			kind, err = d.String()
+			kind, err = d.Word()
 		case "name":
 			t.Name, err = d.String()
 		case "description":
@@ -211,7 +210,7 @@ func (d *decoder) toolChoice() error {
 	err := d.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			kind, err = d.String()
+			kind, err = d.Word()
 		case "name":
 			c.Name, err = d.String()
 		case "disable_parallel_tool_use":
@@ -260,7 +259,7 @@ func (d *decoder) messages() error {
 		err := d.Object(func(key []byte) (err error) {
 			switch string(key) {
 			case "role":
-				role, err = d.String()
+				role, err = d.Word()
 			case "content":
 				parts, err = d.content(inMessage)
 			default:

@@ -312,3 +312,14 @@ func BenchmarkStandard(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkDecodeShort(b *testing.B) {
+	body := surfacetest.ShortBody(`"stream":true,"max_tokens":4096,"thinking":{"type":"enabled","budget_tokens":2048},"system":"Be brief.",`,
+		`{"name":"write_file","description":"Writes text.","input_schema":`+surfacetest.Schema+`}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := (messages.Surface{}).Decode(body, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

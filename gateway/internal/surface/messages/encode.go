@@ -12,25 +12,27 @@ import (
 )
 
 // encoder writes the events of a message. buf[:head] is a delta of the open block up to its text, made
-// once a block; what else there is to say is built in scratch.
+// once a block; what else there is to say is built behind it.
 type encoder struct {
 	w       transport.Writer
 	info    surface.Info
 	omitted bool // thinking goes out as a signature alone
 	buf     []byte
 	head    int
-	scratch []byte
 	index   int // of the open block
 	ended   bool
 	last    event.Usage
+	first   [firstBuffer]byte // what buf is, until a frame does not fit
 }
+
+// firstBuffer holds a message_start, and a delta of some 400 bytes.
+const firstBuffer = 512
 
 // Encode streams a turn.
 func (Surface) Encode(req *surface.Request, info surface.Info, w transport.Writer) surface.Encoder {
-	return &encoder{
-		w: w, info: info, omitted: req.Thinking.Omitted, index: -1,
-		buf: make([]byte, 0, 512), scratch: make([]byte, 0, 512),
-	}
+	e := &encoder{w: w, info: info, omitted: req.Thinking.Omitted, index: -1}
+	e.buf = e.first[:0]
+	return e
 }
 
 // Event writes what one event is here.
@@ -69,7 +71,7 @@ func (e *encoder) Event(ev *event.Event) error {
 		return e.finish(ev.Reason, ev.StopSequence)
 	case event.FaultKind:
 		e.ended = true
-		return e.write("error", appendError(e.scratch[:0], fault.Kind(ev.Fault.Kind), ev.Fault.Message, ""))
+		return e.write("error", appendError(e.buf[:e.head], fault.Kind(ev.Fault.Kind), ev.Fault.Message, ""))
 	}
 	return nil
 }
@@ -79,17 +81,17 @@ func (e *encoder) KeepAlive() error {
 	if e.ended {
 		return nil
 	}
-	return e.write("ping", append(e.scratch[:0], `{"type":"ping"}`...))
+	return e.write("ping", append(e.buf[:e.head], `{"type":"ping"}`...))
 }
 
-// write sends a frame that was built in scratch.
+// write sends the frame that was built in b behind the head.
 func (e *encoder) write(name string, b []byte) error {
-	e.scratch = b
-	return e.w.Write(transport.Frame{Event: name, Data: b})
+	e.buf = b
+	return e.w.Write(transport.Frame{Event: name, Data: b[e.head:]})
 }
 
 func (e *encoder) start() error {
-	b := append(e.scratch[:0], `{"type":"message_start","message":`...)
+	b := append(e.buf[:e.head], `{"type":"message_start","message":`...)
 	b = appendHead(b, e.info)
 	b = append(b, `[],"stop_reason":null,"stop_sequence":null,"usage":`...)
 	return e.write("message_start", append(appendUsage(b, e.last), `}}`...))
@@ -97,8 +99,8 @@ func (e *encoder) start() error {
 
 // appendHead appends the members that begin every message, up to its content.
 func appendHead(b []byte, info surface.Info) []byte {
-	b = jsonscan.AppendString(append(b, `{"id":`...), idPrefix+info.ID)
-	b = append(b, `,"type":"message","role":"assistant","model":`...)
+	b = jsonscan.AppendEscaped(append(b, `{"id":"`+idPrefix...), info.ID)
+	b = append(b, `","type":"message","role":"assistant","model":`...)
 	return append(jsonscan.AppendString(b, info.Model), `,"content":`...)
 }
 
@@ -121,17 +123,18 @@ func appendTool(b []byte, c *event.Call) []byte {
 
 func (e *encoder) opener() []byte {
 	e.index++
-	b := append(e.scratch[:0], `{"type":"content_block_start","index":`...)
+	b := append(e.buf[:e.head], `{"type":"content_block_start","index":`...)
 	b = strconv.AppendInt(b, int64(e.index), 10)
 	return append(b, `,"content_block":`...)
 }
 
 func (e *encoder) begin(b []byte, delta string) error {
+	err := e.write("content_block_start", append(b, '}'))
 	d := append(e.buf[:0], `{"type":"content_block_delta","index":`...)
 	d = strconv.AppendInt(d, int64(e.index), 10)
 	d = append(append(d, `,"delta":{"type":"`...), delta...)
 	e.buf, e.head = d, len(d)
-	return e.write("content_block_start", append(b, '}'))
+	return err
 }
 
 func (e *encoder) delta(text []byte) error {
@@ -146,14 +149,14 @@ func (e *encoder) sign(seal string) error {
 	if seal == "" {
 		seal = unsealed
 	}
-	b := append(e.scratch[:0], `{"type":"content_block_delta","index":`...)
+	b := append(e.buf[:e.head], `{"type":"content_block_delta","index":`...)
 	b = strconv.AppendInt(b, int64(e.index), 10)
 	b = jsonscan.AppendString(append(b, `,"delta":{"type":"signature_delta","signature":`...), seal)
 	return e.write("content_block_delta", append(b, `}}`...))
 }
 
 func (e *encoder) close() error {
-	b := append(e.scratch[:0], `{"type":"content_block_stop","index":`...)
+	b := append(e.buf[:e.head], `{"type":"content_block_stop","index":`...)
 	b = strconv.AppendInt(b, int64(e.index), 10)
 	return e.write("content_block_stop", append(b, '}'))
 }
@@ -161,7 +164,7 @@ func (e *encoder) close() error {
 // dispatched writes a call that is closed and valid. Index is that of its block; arguments are JSON in
 // a string, the same as on the other surfaces.
 func (e *encoder) dispatched(c *event.Call) error {
-	b := append(e.scratch[:0], `{"type":"tool_call_dispatch","index":`...)
+	b := append(e.buf[:e.head], `{"type":"tool_call_dispatch","index":`...)
 	b = strconv.AppendInt(b, int64(e.index), 10)
 	b = jsonscan.AppendString(append(b, `,"id":`...), c.ID)
 	b = jsonscan.AppendString(append(b, `,"name":`...), c.Name)
@@ -171,13 +174,13 @@ func (e *encoder) dispatched(c *event.Call) error {
 
 func (e *encoder) finish(r event.Reason, sequence string) error {
 	e.ended = true
-	b := append(e.scratch[:0], `{"type":"message_delta","delta":{`...)
+	b := append(e.buf[:e.head], `{"type":"message_delta","delta":{`...)
 	b = appendStop(b, r, sequence)
 	b = append(b, `},"usage":`...)
 	if err := e.write("message_delta", append(appendUsage(b, e.last), '}')); err != nil {
 		return err
 	}
-	return e.write("message_stop", append(e.scratch[:0], `{"type":"message_stop"}`...))
+	return e.write("message_stop", append(e.buf[:e.head], `{"type":"message_stop"}`...))
 }
 
 func appendStop(b []byte, r event.Reason, sequence string) []byte {

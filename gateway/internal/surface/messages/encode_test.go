@@ -153,3 +153,5 @@ func BenchmarkEncodeDelta(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkEncodeShort(b *testing.B) { surfacetest.BenchmarkShort(b, messages.Surface{}) }

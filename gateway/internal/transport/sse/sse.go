@@ -3,18 +3,17 @@ package sse
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/weirgate/weir/gateway/internal/transport"
 )
 
-// Writer writes one stream. Frames are collected in one buffer and leave in one write at Flush. It is
+// Writer writes one stream. Frames are collected in one buffer and leave in one write at Flush. It is not
 // safe for concurrent use.
 type Writer struct {
-	mu       sync.Mutex
 	w        http.ResponseWriter
 	rc       *http.ResponseController
 	buf      []byte
@@ -29,16 +28,25 @@ var _ transport.Writer = (*Writer)(nil)
 // maxBuffer is where Write flushes by itself, so that a burst does not grow memory.
 const maxBuffer = 64 << 10
 
-// New writes to w. A flush that takes longer than timeout fails; 0 means no limit.
-func New(w http.ResponseWriter, timeout time.Duration) *Writer {
-	return &Writer{w: w, rc: http.NewResponseController(w), timeout: timeout, buf: make([]byte, 0, 4096)}
+// New writes to w. A flush that takes longer than timeout fails; 0 means no limit. The frames are collected
+// in buf, which may be nil; Buffer gives it back.
+func New(w http.ResponseWriter, timeout time.Duration, buf []byte) *Writer {
+	return &Writer{w: w, rc: http.NewResponseController(w), timeout: timeout, buf: buf[:0]}
+}
+
+// errOver is what a writer says that gave its buffer back.
+var errOver = errors.New("the stream is over")
+
+// Buffer ends the writer and returns its buffer, for another one.
+func (s *Writer) Buffer() []byte {
+	buf := s.buf[:0]
+	s.buf, s.err = nil, errOver
+	return buf
 }
 
 // Write adds a frame. A line break in its data begins a new data line, so that no content can end the
 // event or forge another field.
 func (s *Writer) Write(f transport.Frame) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.err != nil {
 		return s.err
 	}
@@ -57,26 +65,13 @@ func (s *Writer) Write(f transport.Frame) error {
 	}
 	s.buf = append(append(s.buf, data...), '\n', '\n')
 	if len(s.buf) >= maxBuffer {
-		return s.flush()
+		return s.Flush()
 	}
 	return nil
 }
 
 // Flush sends what is buffered, and the response headers if they have not left.
 func (s *Writer) Flush() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.flush()
-}
-
-// Started reports whether the response headers have left.
-func (s *Writer) Started() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.started
-}
-
-func (s *Writer) flush() error {
 	if s.err != nil || (len(s.buf) == 0 && s.started) {
 		return s.err
 	}

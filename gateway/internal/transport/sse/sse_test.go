@@ -27,7 +27,7 @@ func TestBytes(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rec := httptest.NewRecorder()
-			w := sse.New(rec, time.Minute)
+			w := sse.New(rec, time.Minute, nil)
 			for _, f := range tt.frames {
 				if err := w.Write(f); err != nil {
 					t.Fatal(err)
@@ -53,7 +53,7 @@ func TestBytes(t *testing.T) {
 func TestSlowClient(t *testing.T) {
 	done := make(chan error, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s := sse.New(w, 1500*time.Millisecond)
+		s := sse.New(w, 1500*time.Millisecond, nil)
 		chunk := []byte(strings.Repeat("x", 32<<10))
 		for range 10000 {
 			if err := s.Write(transport.Frame{Data: chunk}); err != nil {
@@ -85,7 +85,7 @@ func TestSlowClient(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	w := sse.New(httptest.NewRecorder(), 0)
+	w := sse.New(httptest.NewRecorder(), 0, nil)
 	f := transport.Frame{Event: "content_block_delta", Data: []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello"}}`)}
 	rec := 0
 	b.ReportAllocs()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -292,6 +293,14 @@ func (c *Conn) sayGoodbye() {
 	}
 	msg := websocket.FormatCloseMessage(c.code, c.reason)
 	if err := c.conn.WriteControl(websocket.CloseMessage, msg, time.Now().Add(time.Second)); err != nil {
+		return
+	}
+	if c.code == CloseTooBig {
+		// Nobody reads the rest of that message, and closing with unread bytes resets the connection.
+		raw := c.conn.NetConn()
+		if raw.SetReadDeadline(time.Now().Add(time.Second)) == nil {
+			_, _ = io.Copy(io.Discard, raw)
+		}
 		return
 	}
 	t := time.NewTimer(time.Second)

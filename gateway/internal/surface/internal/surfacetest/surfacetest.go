@@ -265,3 +265,42 @@ func LongBody(head string, size int, round func(b *bytes.Buffer, i int, text []b
 	b.WriteString(tail)
 	return b.Bytes()
 }
+
+// ShortBody is a first request of a conversation with one tool, in the members that head and tools bring.
+func ShortBody(head, tool string) []byte {
+	const text = "You keep the notes of a weir. Write what the user tells you into the file he names, in plain words."
+	return []byte(`{"model":"qwen",` + head + `"messages":[{"role":"user","content":"` + text + `\nNow."}],"tools":[` + tool + `]}`)
+}
+
+// Schema is the schema of that tool.
+const Schema = `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string","description":"the whole text"}},"required":["path"]}`
+
+// BenchmarkShort encodes a short turn from its first event on: reasoning, text and a call.
+func BenchmarkShort(b *testing.B, s surface.Surface) {
+	req := &surface.Request{Request: &conv.Request{}}
+	call := event.Call{ID: "call_0123456789", Name: "write_file"}
+	events := []event.Event{
+		{Kind: event.TurnStart},
+		{Kind: event.ReasoningStart},
+		{Kind: event.ReasoningDelta, Text: []byte(" the water stands level")},
+		{Kind: event.ReasoningEnd},
+		{Kind: event.TextStart},
+		{Kind: event.TextDelta, Text: []byte(" over a low wall")},
+		{Kind: event.TextEnd},
+		{Kind: event.ToolStart, Call: call},
+		{Kind: event.ToolArgs, Text: []byte(`{"path":"notes.md"}`)},
+		{Kind: event.ToolEnd, Call: call, Complete: true},
+		{Kind: event.UsageKind},
+		{Kind: event.Finish, Reason: event.ReasonToolUse},
+	}
+	info := Info()
+	b.ReportAllocs()
+	for b.Loop() {
+		enc := s.Encode(req, info, Discard{})
+		for i := range events {
+			if err := enc.Event(&events[i]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -3,10 +3,22 @@ package wire
 import (
 	"math"
 	"net/http"
+	"strings"
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/gateway/internal/surface"
 )
+
+// NewRequest returns an empty request, both halves of it in one piece of memory.
+func NewRequest() *surface.Request {
+	both := &struct {
+		surface.Request
+		canonical conv.Request
+	}{}
+	both.Request.Request = &both.canonical
+	return &both.Request
+}
 
 const (
 	maxTokens  = math.MaxInt32
@@ -160,7 +172,8 @@ func Session(h http.Header, cacheKey string) string {
 		}
 	}
 	if s == "" {
-		s = cacheKey
+		// What keeps sessions must not keep the memory of a request's texts.
+		s = strings.Clone(cacheKey)
 	}
 	return s[:min(len(s), maxSession)]
 }

@@ -21,16 +21,20 @@ const (
 	maxItems   = plan.MaxRows
 	maxIgnored = 32
 	maxEarly   = 64
+	maxPath    = 16 // steps of a path that are named; no schema has more
 )
 
 // Decoder pulls typed values out of one request body and remembers where it is. Every error it returns
 // is a *fault.Error: a value of the wrong type names its path, bytes that are not JSON their offset.
 // Nothing it returns refers to the body, unless it says so. A member that is null counts as absent.
+// It is used for one body, and not copied.
 type Decoder struct {
-	r       *jsonscan.Reader
-	base    int // offset of r's document in the body
-	path    []step
+	r       jsonscan.Reader
+	base    int           // offset of r's document in the body
+	path    [maxPath]step // an array, so that a decoder can live on its caller's stack
+	depth   int           // of the place that is being read
 	buf     []byte
+	texts   texts
 	items   int
 	ignored []string
 }
@@ -41,19 +45,20 @@ type step struct {
 	index int
 }
 
-// NewDecoder reads body, which must not change until the decoder is done.
-func NewDecoder(body []byte) (*Decoder, error) {
+// Read begins with body, which must not change until the decoder is done.
+func (d *Decoder) Read(body []byte) error {
 	if !utf8.Valid(body) {
 		at := 0
 		for {
 			r, n := utf8.DecodeRune(body[at:])
 			if r == utf8.RuneError && n == 1 {
-				return nil, fault.New(fault.Invalid, "the body is not JSON: byte %d: expected UTF-8", at)
+				return fault.New(fault.Invalid, "the body is not JSON: byte %d: expected UTF-8", at)
 			}
 			at += n
 		}
 	}
-	return &Decoder{r: jsonscan.NewReader(body)}, nil
+	d.r = *jsonscan.NewReader(body)
+	return nil
 }
 
 // Type tells the type of the next value.
@@ -73,15 +78,15 @@ func (d *Decoder) Object(f func(key []byte) error) error {
 	if err := d.expect(jsonscan.Object, "an object"); err != nil {
 		return err
 	}
-	at := len(d.path)
+	at := d.depth
 	err := d.r.Object(func(key []byte) error {
 		if d.r.Peek() == jsonscan.Null {
 			return d.Skip()
 		}
-		d.path = append(d.path[:at], step{key: key})
+		d.enter(at, step{key: key})
 		return f(key)
 	})
-	d.path = d.path[:at]
+	d.depth = at
 	return d.syntax(err)
 }
 
@@ -90,13 +95,21 @@ func (d *Decoder) Array(f func(i int) error) error {
 	if err := d.expect(jsonscan.Array, "an array"); err != nil {
 		return err
 	}
-	at := len(d.path)
+	at := d.depth
 	err := d.r.Array(func(i int) error {
-		d.path = append(d.path[:at], step{index: i})
+		d.enter(at, step{index: i})
 		return f(i)
 	})
-	d.path = d.path[:at]
+	d.depth = at
 	return d.syntax(err)
+}
+
+// enter goes one step down from the place of depth at.
+func (d *Decoder) enter(at int, s step) {
+	if at < maxPath {
+		d.path[at] = s
+	}
+	d.depth = at + 1
 }
 
 // member is one that came before the member that says how to read it.
@@ -113,8 +126,11 @@ func (d *Decoder) Tagged(tag string, f func(kind, key []byte) error) (kind []byt
 	known := false
 	err = d.Object(func(key []byte) error {
 		if string(key) == tag {
-			b, err := d.Bytes()
-			kind, known = bytes.Clone(b), true
+			b, scratch, err := d.text()
+			if scratch {
+				b = bytes.Clone(b)
+			}
+			kind, known = b, true
 			return err
 		}
 		if known {
@@ -134,37 +150,60 @@ func (d *Decoder) Tagged(tag string, f func(kind, key []byte) error) (kind []byt
 }
 
 func (d *Decoder) replay(m member, f func() error) error {
-	r, base, at := d.r, d.base, len(d.path)
-	d.r, d.base, d.path = jsonscan.NewReader(m.raw), m.at, append(d.path, step{key: m.key})
+	r, base, at := d.r, d.base, d.depth
+	d.r, d.base = *jsonscan.NewReader(m.raw), m.at
+	d.enter(at, step{key: m.key})
 	err := f()
-	d.r, d.base, d.path = r, base, d.path[:at]
+	d.r, d.base, d.depth = r, base, at
 	return err
 }
 
 // Bytes reads a string. The result is part of the body or of a scratch buffer, valid until the next
 // string is read.
 func (d *Decoder) Bytes() ([]byte, error) {
+	b, _, err := d.text()
+	return b, err
+}
+
+// text is Bytes; scratch says that the text had escapes, so that it is not part of the body.
+func (d *Decoder) text() (b []byte, scratch bool, err error) {
 	if err := d.expect(jsonscan.String, "a string"); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	raw, err := d.r.Raw()
 	if err != nil {
-		return nil, d.syntax(err)
+		return nil, false, d.syntax(err)
 	}
 	text := raw[1 : len(raw)-1]
 	if bytes.IndexByte(text, '\\') < 0 {
-		return text, nil
+		return text, false, nil
 	}
 	if d.buf, err = jsonscan.AppendUnescaped(d.buf[:0], text); err != nil {
-		return nil, d.syntax(&jsonscan.Error{Offset: d.r.Offset() - len(raw), Want: "a string with valid escapes"})
+		return nil, false, d.syntax(&jsonscan.Error{Offset: d.r.Offset() - len(raw), Want: "a string with valid escapes"})
 	}
-	return d.buf, nil
+	return d.buf, true, nil
 }
 
 // String reads a string.
 func (d *Decoder) String() (string, error) {
 	b, err := d.Bytes()
-	return string(b), err
+	return d.texts.keep(b), err
+}
+
+// Word is String for a member whose values are mostly a few words that all requests share.
+func (d *Decoder) Word() (string, error) {
+	b, err := d.Bytes()
+	for _, w := range words {
+		if w == string(b) {
+			return w, err
+		}
+	}
+	return d.texts.keep(b), err
+}
+
+// words are roles, and types of parts, blocks and tools.
+var words = [...]string{
+	"system", "user", "assistant", "tool", "developer", "text", "function", "custom", "image_url", "enabled", "auto", "json_schema",
 }
 
 // RawObject reads an object as it stands. The escapes of its strings are not looked at.
@@ -267,7 +306,7 @@ func (d *Decoder) BadType(want string) error {
 // Path is the JSON path of the place that is being read, or of a member there.
 func (d *Decoder) Path(member string) string {
 	var b []byte
-	for _, s := range d.path {
+	for _, s := range d.path[:min(d.depth, maxPath)] {
 		if s.key == nil {
 			b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
 			continue

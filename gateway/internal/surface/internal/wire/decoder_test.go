@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 
 func decoder(t *testing.T, doc string) *wire.Decoder {
 	t.Helper()
-	d, err := wire.NewDecoder([]byte(doc))
-	if err != nil {
+	d := new(wire.Decoder)
+	if err := d.Read([]byte(doc)); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -118,5 +119,56 @@ func TestUsage(t *testing.T) {
 	}
 	if got := wire.Usage(start, event.Usage{Input: 12, Cached: 4}); got != (event.Usage{Input: 12, Cached: 4}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestTextsAreTheirOwn reads texts of all lengths, most of which share memory: none changes when others are
+// read, or when the body does.
+func TestTextsAreTheirOwn(t *testing.T) {
+	var doc, want []string
+	for n := range 600 {
+		s := strings.Repeat(string(rune('a'+n%26)), n)
+		want = append(want, s, s+"\n", "assistant")
+		doc = append(doc, `"`+s+`"`, `"`+s+`\n"`, `"assistant"`)
+	}
+	body := []byte("[" + strings.Join(doc, ",") + "]")
+	d := new(wire.Decoder)
+	if err := d.Read(body); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := d.Array(func(i int) error {
+		read := d.String
+		if i%2 == 1 {
+			read = d.Word
+		}
+		s, err := read()
+		got = append(got, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(body)
+	if !slices.Equal(got, want) {
+		t.Error("the texts are not those of the body")
+	}
+}
+
+// TestDeepPath goes deeper than any schema: the place is named as far as it is known.
+func TestDeepPath(t *testing.T) {
+	d := decoder(t, strings.Repeat(`{"a":`, 40)+`1`+strings.Repeat(`}`, 40))
+	var read func([]byte) error
+	deep := 0
+	read = func([]byte) error {
+		if deep++; deep == 40 {
+			_, err := d.Bool()
+			return err
+		}
+		return d.Object(read)
+	}
+	f := fault.From(d.Object(read))
+	if want := strings.Repeat("a.", 15) + "a"; f.Param != want || f.Public != "expected true or false, got number" {
+		t.Errorf("%q: %s", f.Param, f.Public)
 	}
 }
