@@ -58,11 +58,7 @@ func (m *model) plan(req *conv.Request) ([]plan.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := m.planner.Plan(outline)
-	if err != nil {
-		return nil, fault.Wrap(fault.Plugin, err, "the model's template policy failed")
-	}
-	ops, err := plan.Parse(b)
+	ops, err := m.planner.Ops(outline)
 	if err != nil {
 		return nil, fault.Wrap(fault.Plugin, err, "the model's template policy failed")
 	}

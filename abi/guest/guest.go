@@ -28,7 +28,8 @@ type Program interface {
 	// Start begins a stream in the window; see Start for its input.
 	Start(s Start) error
 	// Feed segments in from its first byte and emits records for what is decided; what it does not
-	// emit it gets again, in front of the next bytes. It must return directly after a name record.
+	// emit it gets again, in front of the next bytes. It must return directly after a name record, and
+	// directly after a call_begin whose name comes last.
 	Feed(in *Input, out *Out)
 	// Finish is Feed at the end of the stream. It is repeated until nothing is left and then once
 	// more with no bytes; each call with bytes must consume some. The last one must close what is open.

@@ -236,8 +236,17 @@ func (s *Stream) run(flags uint32) error {
 	}
 }
 
+// Ender is implemented by sinks that want to know that what follows comes because the stream ended: a call
+// that ends truncated after that was cut, one before it broke.
+type Ender interface {
+	Ending()
+}
+
 // Finish ends the stream. After it the stream must not be used.
 func (s *Stream) Finish(why abi.Why) error {
+	if e, ok := s.sink.(Ender); ok {
+		e.Ending()
+	}
 	for !s.raw && !s.ended {
 		n := len(s.buf)
 		s.prepare(0)

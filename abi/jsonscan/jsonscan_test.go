@@ -3,6 +3,7 @@ package jsonscan_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/weirgate/weir/abi/jsonscan"
@@ -75,6 +76,33 @@ func TestReader(t *testing.T) {
 	}
 	want := []string{`a=[1, "x\ty", {"n": 1.50}]`, `b c={"z":1,"a":2}`}
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestMember(t *testing.T) {
+	r := jsonscan.NewReader([]byte(` { "a" : { } , "b\u0020c" : {"d": [{}, {"e": 1}]}, "f": 2 } `))
+	if err := r.OpenObject(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for {
+		key, ok, err := r.Member()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		k := string(key)
+		raw, err := r.Raw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, k+"="+string(raw))
+	}
+	want := []string{`a={ }`, `b c={"d": [{}, {"e": 1}]}`, `f=2`}
+	if !slices.Equal(got, want) || r.End() != nil {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,7 +1,6 @@
 package jsonscan
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"strconv"
@@ -92,6 +91,9 @@ func (r *Reader) spaces() {
 	}
 }
 
+// fail is not inlined: it would double what calls it, which is read for each value.
+//
+//go:noinline
 func (r *Reader) fail(want string) error { return &Error{Offset: r.pos, Want: want} }
 
 // Peek tells the type of the next value without reading it.
@@ -124,11 +126,15 @@ func (r *Reader) Text(dst []byte) ([]byte, error) {
 		return dst, r.fail("a string")
 	}
 	from := r.pos
-	if err := r.str(); err != nil {
+	escaped, err := r.str()
+	if err != nil {
 		return dst, err
 	}
-	dst, err := AppendUnescaped(dst, r.doc[from+1:r.pos-1])
-	if err != nil {
+	text := r.doc[from+1 : r.pos-1]
+	if !escaped {
+		return append(dst, text...), nil
+	}
+	if dst, err = AppendUnescaped(dst, text); err != nil {
 		r.pos = from
 		return dst, r.fail("a string with valid escapes")
 	}
@@ -184,11 +190,12 @@ func (r *Reader) Member() (key []byte, ok bool, err error) {
 		return nil, false, r.fail("a member name")
 	}
 	from := r.pos
-	if err := r.str(); err != nil {
+	escaped, err := r.str()
+	if err != nil {
 		return nil, false, err
 	}
 	key = r.doc[from+1 : r.pos-1]
-	if bytes.IndexByte(key, '\\') >= 0 {
+	if escaped {
 		if key, err = AppendUnescaped(nil, key); err != nil {
 			return nil, false, r.fail("a member name with valid escapes")
 		}
@@ -246,25 +253,26 @@ func (r *Reader) next(bracket byte) (end bool, err error) {
 	case r.doc[r.pos] == bracket:
 		return true, nil
 	}
-	return false, r.fail("',' or '" + string(rune(bracket)) + "'")
+	if bracket == ']' {
+		return false, r.fail("',' or ']'")
+	}
+	return false, r.fail("',' or '}'")
 }
 
-// str reads a string, from its opening quote on.
-func (r *Reader) str() error {
-	for i := r.pos + 1; ; i += 2 {
-		if i < len(r.doc) {
-			i += unescaped(r.doc[i:])
-		}
-		if i >= len(r.doc) {
+// str reads a string, from its opening quote on, and tells whether there is a backslash in it.
+func (r *Reader) str() (escaped bool, err error) {
+	for i := r.pos + 1; i < len(r.doc); i += 2 {
+		if i += unescaped(r.doc[i:]); i >= len(r.doc) {
 			break
 		}
 		if r.doc[i] == '"' {
 			r.pos = i + 1
-			return nil
+			return escaped, nil
 		}
+		escaped = true
 	}
 	r.pos = len(r.doc)
-	return r.fail("the end of a string")
+	return escaped, r.fail("the end of a string")
 }
 
 // unescaped counts the bytes before the first quote or backslash.
@@ -292,7 +300,8 @@ func quotes(w uint64) uint64 {
 func (r *Reader) skip() error {
 	switch r.Peek() {
 	case String:
-		return r.str()
+		_, err := r.str()
+		return err
 	case Object:
 		return r.Object(func([]byte) error { return r.skip() })
 	case Array:

@@ -59,6 +59,24 @@ func TestOutlineRoundTrip(t *testing.T) {
 	}
 }
 
+func TestViewAllocatesNothing(t *testing.T) {
+	b := plan.AppendOutline(nil, outline())
+	names := 0
+	n := testing.AllocsPerRun(10, func() {
+		v, err := plan.ViewOutline(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = 0
+		for i := range v.Len() {
+			names += len(v.Name(v.Row(i)))
+		}
+	})
+	if n != 0 || names != len("get_weather")+len("call_1") {
+		t.Errorf("%v allocations, %d bytes of names", n, names)
+	}
+}
+
 func TestPlanRoundTrip(t *testing.T) {
 	got, err := plan.Parse(encode(ops()))
 	if err != nil {

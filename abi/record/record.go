@@ -18,7 +18,7 @@ const (
 	Reasoning Kind = 2  // reasoning content
 	BlockEnd  Kind = 3  // a boundary where like adjoins like
 	Marker    Kind = 4  // consumed markup
-	CallBegin Kind = 5  // opener of a call, up to its name or id
+	CallBegin Kind = 5  // opener of a call, up to its name or id; a feed returns directly after one whose name comes last
 	Name      Kind = 6  // the whole name of a call; a feed returns directly after it
 	ID        Kind = 7  // the whole native id of a call
 	Args      Kind = 8  // argument bytes, cut anywhere; Aux is an ArgsType
@@ -37,7 +37,7 @@ type Flags uint16
 // Flags of version 1. The two lowest bits are an Escape.
 const (
 	EscMask   Flags = 3
-	Fin       Flags = 1 << 2 // value: last piece, obligatory
+	Fin       Flags = 1 << 2 // value: last piece; obligatory, but for a value that a truncated call leaves open
 	Malformed Flags = 1 << 3 // text: markup that did not parse
 	Junk      Flags = 1 << 4 // marker: dropped and counted
 	EndTurn   Flags = 1 << 5 // marker: the model's turn is over; the host cancels the engine

@@ -84,10 +84,38 @@ func TestSurrogatesAcrossChunks(t *testing.T) {
 	}
 }
 
+// TestLayoutTakesEscapedQuotes: chunks of a call's JSON are recognised, those with another string are not.
+func TestLayoutTakesEscapedQuotes(t *testing.T) {
+	var l layout
+	const before, after = `{"choices":[{"text":"`, `","finish_reason":null}]}`
+	l.note(engines.FragmentText, len(`"a"`), len(before)+len(`a"`))
+	l.learn([]byte(before + "a" + after))
+	for inner, want := range map[string]bool{
+		`b`:            true,
+		``:             true,
+		`{\"name\": \"`: true,
+		`\"`:           true,
+		`\\`:           true,
+		`\\\"`:         true,
+		`"`:            false,
+		`\\"`:          false,
+		`\`:            false,
+		`a\"\`:         false,
+		`b","x":"\"`:   false,
+		`\"","x":"`:    false,
+	} {
+		got, ok := l.match([]byte(before + inner + after))
+		if ok != want || ok && string(got) != inner {
+			t.Errorf("%s: got %s, %v", inner, got, ok)
+		}
+	}
+}
+
 // FuzzChunk: every error is of the right type, what is told fits what was read, and chunks that are
-// recognised by their layout say what they say when they are read.
+// recognised by their layout say what they say when they are read. A decoder that served another stream
+// says what a new one says.
 func FuzzChunk(f *testing.F) {
-	chunks := []string{vllmChunk, usageChunk, llamaChunk, chatChunk, `{"error":"x"}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`, `{"choices":[{"text":"\ud83d"}]}`, `{"choices":[{"text":"\ude00"}]}`, `{"choices":[{"text":"a\\"}]}`, `{"choices":[{"text":"","delta":{"content":"b"}}]}`}
+	chunks := []string{vllmChunk, usageChunk, llamaChunk, chatChunk, `{"error":"x"}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`, `{"choices":[{"text":"\ud83d"}]}`, `{"choices":[{"text":"\ude00"}]}`, `{"choices":[{"text":"a\\"}]}`, `{"choices":[{"text":"a\""}]}`, `{"choices":[{"text":"\\\"","x":"\""}]}`, `{"choices":[{"text":"","delta":{"content":"b"}}]}`}
 	for _, a := range chunks {
 		for _, b := range chunks {
 			f.Add([]byte(a), []byte(b))
@@ -97,6 +125,10 @@ func FuzzChunk(f *testing.F) {
 		for _, cfg := range []Config{{}, {Extras: true, Special: []Special{{"Coco", 76260}}}, {Mode: Chat, Structured: true}} {
 			fast, slow := decoderFor(t, cfg), decoderFor(t, cfg)
 			slow.layout.off = true
+			for _, data := range [][]byte{two, one, two} {
+				_ = fast.chunk(data, &accum{})
+			}
+			fast.reset()
 			a, b := &accum{}, &accum{}
 			for _, data := range [][]byte{one, two, one, one, two} {
 				err, serr := fast.chunk(data, a), slow.chunk(data, b)

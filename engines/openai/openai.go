@@ -94,7 +94,7 @@ type Engine struct {
 	generate *url.URL       // where generations go
 	tokenize *url.URL       // where prompts are counted
 	ids      map[uint32]int // index in cfg.Special
-	idle     sync.Pool      // of *generation
+	spare    sync.Pool      // of *generation
 }
 
 // New checks cfg and makes an engine. Nothing is dialled.

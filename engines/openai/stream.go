@@ -48,7 +48,7 @@ func (s *Stream) Close() error {
 		_, s.err = g.ev.Next()
 	}
 	g.reset()
-	g.e.idle.Put(g)
+	g.e.spare.Put(g)
 	return err
 }
 
@@ -64,7 +64,7 @@ type generation struct {
 }
 
 func newStream(e *Engine, ev *upstream.Events) *Stream {
-	g, ok := e.idle.Get().(*generation)
+	g, ok := e.spare.Get().(*generation)
 	if !ok {
 		g = &generation{e: e, acc: &accum{}, out: &accum{}}
 		g.dec.init(e)

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -108,6 +109,81 @@ func TestWaitingChunksMerge(t *testing.T) {
 	}
 	if out.Deltas > 200 {
 		t.Errorf("%d deltas for 2,000 chunks that waited", out.Deltas)
+	}
+}
+
+// TestClosedStreamIsDead: what a stream worked with serves another one, which the first holder's calls
+// must not reach.
+func TestClosedStreamIsDead(t *testing.T) {
+	gate := make(chan struct{})
+	d := enginetest.NewDouble(enginetest.Script{Chunks: enginetest.Words(3), Fault: enginetest.FaultStall, At: 3}, enginetest.Script{Chunks: enginetest.Words(5), Gate: gate})
+	e := open(t, openai.Config{BaseURL: d.Serve(t)})
+	one, err := e.Generate(t.Context(), enginetest.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	two, err := e.Generate(t.Context(), enginetest.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	poke := func() {
+		t.Helper()
+		if d, err := one.Next(); err == nil || err == io.EOF {
+			t.Errorf("a closed stream gave %+v, %v", d, err)
+		}
+		if err := one.Close(); err != nil {
+			t.Errorf("the second close: %v", err)
+		}
+		if !one.(engines.Peeker).Ready() {
+			t.Error("a closed stream would wait")
+		}
+	}
+	text := ""
+	for i := range 5 {
+		poke()
+		gate <- struct{}{}
+		d, err := two.Next()
+		if err != nil {
+			t.Fatalf("word %d: %v", i, err)
+		}
+		poke()
+		text += string(d.Bytes)
+	}
+	out, err := enginetest.Drain(t, two)
+	if err != nil || text+out.Text != " w0 w1 w2 w3 w4" {
+		t.Errorf("got %q, %q, %v", text, out.Text, err)
+	}
+}
+
+// TestStreamsShareNothing: streams that end in the midst of things leave nothing to the next ones.
+func TestStreamsShareNothing(t *testing.T) {
+	special := []openai.Special{{Text: "<a>", ID: 7}, {Text: "<b>", ID: 8}}
+	last := enginetest.Script{Chunks: []enginetest.Chunk{{Text: "x<b>", IDs: []uint32{1, 8}}}, Usage: enginetest.UsageNever}
+	for name, first := range map[string]enginetest.Script{
+		"usage, a stop, a waiting id": {Chunks: []enginetest.Chunk{{Text: "y", IDs: []uint32{7}}}, Stop: `"S"`, Finish: "length", Cached: 1},
+		"cut":                         {Chunks: []enginetest.Chunk{{Text: "<a>", IDs: []uint32{7, 7}}, {Text: "z"}}, Fault: enginetest.FaultLine, At: 1},
+		"an error":                    {Chunks: enginetest.Words(3), Fault: enginetest.FaultError, At: 2},
+	} {
+		e := open(t, openai.Config{Extras: true, Special: special, BaseURL: enginetest.NewDouble(first, last).Serve(t)})
+		for i := range 3 {
+			st, err := e.Generate(t.Context(), enginetest.Request())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := enginetest.Drain(t, st)
+			if i == 0 {
+				continue
+			}
+			if err != nil || out.Text != "x<b>" || strings.Join(out.Spans, " ") != "<b>" || out.Usage != nil || *out.Finish != (engines.Finish{Reason: engines.ReasonStop}) {
+				t.Errorf("after %s: %+v, %v", name, out, err)
+			}
+		}
 	}
 }
 

@@ -72,7 +72,9 @@ func (p *Program) scan(decided bool) bool {
 			p.rest(decided)
 			return false
 		}
-		p.content(at)
+		if at > p.in.Out.Pos() {
+			p.content(at)
+		}
 		if id == match.Partial {
 			w.scanned = uint16(at - p.in.Out.Pos())
 			return false
@@ -88,25 +90,28 @@ func (p *Program) scan(decided bool) bool {
 	}
 }
 
-// newlines takes the newlines that belong to the marker before them.
+// newlines takes the newlines that belong to the marker before them. It reports whether there is more to
+// read.
 func (p *Program) newlines(decided bool) bool {
 	w := &p.window
-	for b := p.in.Rest(); w.think.Newlines > 0 && len(b) > 0; b = p.in.Rest() {
+	b := p.in.Rest()
+	i := 0
+	for ; w.think.Newlines > 0 && i < len(b); w.think.Newlines-- {
 		n := 1
-		if b[0] == '\r' && len(b) == 1 && !decided {
+		if b[i] == '\r' && i+1 < len(b) {
+			n = 2
+		} else if b[i] == '\r' && !decided {
+			p.marker(i)
 			return false
 		}
-		if b[0] == '\r' && len(b) > 1 {
-			n = 2
-		}
-		if b[n-1] != '\n' {
+		if b[i+n-1] != '\n' {
 			w.think.Newlines = 0
 			break
 		}
-		p.marker(n)
-		w.think.Newlines--
+		i += n
 	}
-	return len(p.in.Rest()) > 0
+	p.marker(i)
+	return i < len(b)
 }
 
 func (p *Program) marker(n int) {
@@ -249,23 +254,23 @@ func (p *Program) meet(at, id int, spanned, decided bool) outcome {
 	if v == think.Drop && m.role == roleClose && !w.think.Edge && w.think.Last == think.Content && at > p.in.Out.Pos() {
 		p.write(p.in.Bytes[p.in.Out.Pos():at])
 	}
-	p.marker(at - p.in.Out.Pos())
 	w.fresh, w.code = true, false
-	switch m.role {
-	case roleOpen, roleClose:
-		if v == think.Again {
-			p.in.Out.Emit(record.BlockEnd, 0, 0, len(m.text))
-		} else {
-			p.marker(len(m.text))
-		}
-		w.think.Take(v, m.role == roleOpen)
-		w.owed, w.broken = false, false
-	case roleCallClose:
-		p.marker(len(m.text))
-		w.owed, w.broken = false, false
-	case roleEnd:
+	space := at - p.in.Out.Pos()
+	if m.role == roleEnd {
+		p.marker(space)
 		p.in.Out.Emit(record.Marker, record.EndTurn, 0, len(m.text))
+		return taken
 	}
+	if v == think.Again {
+		p.marker(space)
+		p.in.Out.Emit(record.BlockEnd, 0, 0, len(m.text))
+	} else {
+		p.marker(space + len(m.text))
+	}
+	if m.role != roleCallClose {
+		w.think.Take(v, m.role == roleOpen)
+	}
+	w.owed, w.broken = false, false
 	return taken
 }
 

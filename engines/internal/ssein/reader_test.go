@@ -138,6 +138,80 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// reads counts the calls of Read.
+type reads struct {
+	io.Reader
+	n int
+}
+
+func (r *reads) Read(b []byte) (int, error) {
+	r.n++
+	return r.Reader.Read(b)
+}
+
+// TestOneReadABurst: events that wait together take one read, and Ready none.
+func TestOneReadABurst(t *testing.T) {
+	const events = 60
+	src := reads{Reader: &pieces{[]byte(strings.Repeat(chunk, events))}}
+	r := ssein.New(&src, 0)
+	for i := range events {
+		if i > 0 && !r.Ready() {
+			t.Fatalf("event %d is not ready", i)
+		}
+		if _, err := r.Next(); err != nil || src.n != 1 {
+			t.Fatalf("event %d: %d reads, %v", i, src.n, err)
+		}
+	}
+	if r.Ready() || src.n != 1 || r.Ended() {
+		t.Errorf("ready %v, ended %v after %d reads", r.Ready(), r.Ended(), src.n)
+	}
+	if _, err := r.Next(); err != io.EOF || !r.Ended() {
+		t.Errorf("the end: %v, ended %v", err, r.Ended())
+	}
+}
+
+// TestReset: a reader says of a stream what a new one says, whatever it read before.
+func TestReset(t *testing.T) {
+	r := ssein.New(nil, 0)
+	for _, before := range streams {
+		for _, s := range append(streams[:len(streams):len(streams)], struct{ name, in, want string }{"long", "data: " + strings.Repeat("x", 200_000) + "\n\n", ""}) {
+			for n := range 3 { // also in the middle of a stream
+				r.Reset(strings.NewReader(before.in), 0)
+				for range n {
+					if _, err := r.Next(); err != nil {
+						break
+					}
+					r.Ready()
+				}
+				r.Reset(iotest.OneByteReader(strings.NewReader(s.in)), 0)
+				var b strings.Builder
+				e, err := r.Next()
+				for ; err == nil; e, err = r.Next() {
+					fmt.Fprintf(&b, "[%s|%s|%s]", e.Name, e.Data, e.ID)
+				}
+				if got := b.String(); err != io.EOF || s.want != "" && got != s.want {
+					t.Fatalf("%q after %q: got %q, %v, want %q", s.name, before.name, got, err, s.want)
+				}
+			}
+		}
+	}
+}
+
+func TestDiscard(t *testing.T) {
+	rest := strings.NewReader("data: a\n\ndata: b\n" + strings.Repeat("x", 100_000))
+	r := ssein.New(rest, 50_000)
+	if _, err := r.Next(); err != nil {
+		t.Fatal(err)
+	}
+	r.Discard()
+	if rest.Len() != 0 || !r.Ended() || r.Ready() {
+		t.Errorf("%d bytes left, ended %v, ready %v", rest.Len(), r.Ended(), r.Ready())
+	}
+	if _, err := r.Next(); err != io.EOF {
+		t.Errorf("after it: %v", err)
+	}
+}
+
 func FuzzSplit(f *testing.F) {
 	for _, s := range streams {
 		f.Add([]byte(s.in), uint64(0x0101010101010101))

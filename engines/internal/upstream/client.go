@@ -30,7 +30,7 @@ const (
 	maxErrorBody = 64 << 10
 	// readBuffer is what a connection takes in one read. A burst of tokens comes with one system call
 	// and leaves in one delta; 4 KB, the default, are a dozen tokens.
-	readBuffer = 4 << 10
+	readBuffer = 16 << 10
 )
 
 // Options say how to reach a server.

@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -123,6 +125,59 @@ func TestConnectionIsKept(t *testing.T) {
 	}
 	if n := conns.Load(); n != 1 {
 		t.Errorf("%d connections for five whole streams, want 1", n)
+	}
+}
+
+// TestOneWrite: headers and body of a small request leave together.
+func TestOneWrite(t *testing.T) {
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 1)
+	var server sync.WaitGroup
+	server.Go(func() {
+		defer close(got)
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		buf := make([]byte, 16<<10)
+		n, err := conn.Read(buf)
+		if err == nil {
+			got <- string(buf[:n])
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	defer server.Wait()
+	defer func() { _ = ln.Close() }()
+	c := client(t, upstream.Options{BaseURL: "http://" + ln.Addr().String()})
+	body := `{"prompt":"` + strings.Repeat("x", 2000) + `"}`
+	if _, err := c.Post(t.Context(), at(t, c, "/x"), bodyOf(c, body), upstream.Forward{}, 10); err != nil {
+		t.Fatal(err)
+	}
+	if first := <-got; !strings.HasPrefix(first, "POST /x HTTP/1.1\r\n") || !strings.HasSuffix(first, "\r\n\r\n"+body) {
+		t.Errorf("the first read of the server was %d bytes: %.60q", len(first), first)
+	}
+}
+
+// TestCallersTrace: a trace in the caller's context sees its own requests and no others.
+func TestCallersTrace(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	c := client(t, upstream.Options{BaseURL: s.URL})
+	var conns, writes atomic.Int32
+	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { conns.Add(1) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { writes.Add(1) },
+	})
+	for i, ctx := range []context.Context{t.Context(), traced, t.Context(), traced, t.Context()} {
+		if _, err := c.Post(ctx, at(t, c, "/"), bodyOf(c, "{}"), upstream.Forward{}, 10); err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+	}
+	if conns.Load() != 2 || writes.Load() != 2 {
+		t.Errorf("%d connections and %d requests of 2 were traced", conns.Load(), writes.Load())
 	}
 }
 

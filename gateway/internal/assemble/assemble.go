@@ -55,6 +55,7 @@ type Assembler struct {
 	stats Stats
 	ev    event.Event // reused, so that a delta allocates nothing
 	over  bool        // Finish or Fail was called
+	cut   event.Cause // why a call that ends now is not whole
 
 	block  event.Kind // TextStart or ReasoningStart while such a block stands, else 0
 	phase  event.Phase
@@ -84,7 +85,7 @@ type inCall struct {
 
 // New makes an assembler whose events go to sink.
 func New(o Options, sink event.Sink) *Assembler {
-	a := &Assembler{opt: o, sink: sink}
+	a := &Assembler{opt: o, sink: sink, cut: event.CauseMalformed}
 	a.stops.init(o.Stop)
 	return a
 }
@@ -100,6 +101,9 @@ func (a *Assembler) Ended() bool { return a.ended }
 
 // Stopped returns the stop string that matched.
 func (a *Assembler) Stopped() (string, bool) { return a.match, a.isStop }
+
+// Ending tells that the parser was told the end of the stream; it is a host.Ender.
+func (a *Assembler) Ending() { a.cut = event.CauseTruncated }
 
 // Stats returns the counts so far.
 func (a *Assembler) Stats() Stats {

@@ -340,6 +340,7 @@ func TestFail(t *testing.T) {
 	var out both
 	check := &event.Checker{Next: &out}
 	a := assemble.New(free(), check)
+	a.Ending() // so that a call that ends truncated was cut
 	for _, err := range []error{
 		a.Start(event.Usage{}),
 		a.Record(record.Record{Kind: record.CallBegin}, []byte("<c>")),

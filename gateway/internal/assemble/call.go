@@ -171,7 +171,7 @@ func (a *Assembler) callRecord(r record.Record, b []byte) error {
 	case r.Kind == record.Name:
 		return a.name(r, b)
 	case r.Kind == record.CallEnd:
-		return a.endCall(r.Aux == record.CallComplete, event.CauseTruncated)
+		return a.endCall(r.Aux == record.CallComplete, a.cut)
 	}
 	return nil
 }

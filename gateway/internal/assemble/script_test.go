@@ -126,6 +126,7 @@ func run(tb testing.TB, o assemble.Options, recs []rec, reason event.Reason) tur
 	var out both
 	check := &event.Checker{Next: &out}
 	a := assemble.New(o, check)
+	a.Ending() // so that a call that ends truncated was cut
 	must := func(err error) {
 		tb.Helper()
 		if err != nil {

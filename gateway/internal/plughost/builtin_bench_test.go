@@ -10,6 +10,7 @@ import (
 	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/plugins/builtin"
 )
 
 // answer64 is an answer of 64 tokens that thinks, speaks and calls, as an engine cuts it.
@@ -36,7 +37,7 @@ func answer64() []string {
 // builtinPlugin is the built-in guest.
 func builtinPlugin(b *testing.B) *plughost.Plugin {
 	b.Helper()
-	return load(b, newHost(b, plughost.Options{CacheDir: once.cache}), zzWasm())
+	return load(b, newHost(b, plughost.Options{CacheDir: once.cache}), builtin.Wasm())
 }
 
 // BenchmarkStream is the whole parse of an answer of 64 tokens by the built-in guest, from start to finish:
@@ -145,11 +146,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				out, err := p.Plan(outline)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := plan.Parse(out); err != nil {
+				if _, err := p.Ops(outline); err != nil {
 					b.Fatal(err)
 				}
 			}

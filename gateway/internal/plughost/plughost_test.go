@@ -2,6 +2,7 @@ package plughost_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -400,6 +401,9 @@ func TestPlanner(t *testing.T) {
 		ops, err := plan.Parse(b)
 		if err != nil || len(ops) != rows || rows > 0 && ops[rows-1].Message != uint32(rows-1) {
 			t.Errorf("%d rows: %d instructions, %v", rows, len(ops), err)
+		}
+		if again, err := p.Ops(plan.AppendOutline(nil, o)); err != nil || !slices.Equal(again, ops) {
+			t.Errorf("%d rows: %d instructions decoded at once, %v", rows, len(again), err)
 		}
 	}
 	_, err = p.Plan([]byte("junk"))

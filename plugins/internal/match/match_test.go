@@ -77,6 +77,27 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
+func TestMisses(t *testing.T) {
+	for _, texts := range [][]string{{"<a"}, {"<a", "[b"}, {"<a", "[b", "{c"}, {"<a", "[b", "{c", "(d"}, nil} {
+		s := match.New(texts...)
+		s.Watch('`')
+		for n := range 20 {
+			clean := strings.Repeat("\x00x\xff", 7)[:n]
+			if !s.Misses([]byte(clean)) {
+				t.Errorf("%q: %q has none of them", texts, clean)
+			}
+			for i := range n {
+				for _, m := range append([]string{"`"}, texts...) {
+					dirty := clean[:i] + m[:1] + clean[i+1:]
+					if s.Misses([]byte(dirty)) {
+						t.Errorf("%q: missed one in %q", texts, dirty)
+					}
+				}
+			}
+		}
+	}
+}
+
 func slow(texts []string, in string, from int, final bool) (int, int) {
 	for at := from; at < len(in); at++ {
 		best := match.None

@@ -286,17 +286,23 @@ func (g *Grammar) classify(key []byte) member {
 		}
 		key = plain
 	}
-	for _, k := range g.cfg.Names {
-		if string(key) == k {
-			return name
-		}
-	}
-	for _, k := range g.cfg.Args {
-		if string(key) == k {
-			return args
-		}
+	switch {
+	case has(g.cfg.Names, key):
+		return name
+	case has(g.cfg.Args, key):
+		return args
 	}
 	return other
+}
+
+// has reports whether key is one of names. It makes no string of it.
+func has(names []string, key []byte) bool {
+	for _, n := range names {
+		if len(n) == len(key) && n == string(key) {
+			return true
+		}
+	}
+	return false
 }
 
 // Begin implements grammar.Grammar.

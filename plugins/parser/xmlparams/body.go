@@ -2,7 +2,6 @@ package xmlparams
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/guest"
@@ -29,7 +28,7 @@ func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
 	if s.phase != inValue || s.after != nothing {
 		return false
 	}
-	if slices.Contains(b, '<') {
+	if bytes.IndexByte(b, '<') >= 0 {
 		return false
 	}
 	if n := len(b) - s.newline(b); n > 0 {

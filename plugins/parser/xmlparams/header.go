@@ -8,12 +8,13 @@
 // Values have no escaping, so what ends one is decided by how it began and by what follows. One newline on
 // each side of a value belongs to the tags; where the first was CR LF, so may the last be. A value that
 // begins with that newline is wrapped: in it only a tag that begins a line, but for blanks, can be one of
-// the call's own. A value without it is tight, and any tag can. Such a tag
+// the call's own, with one exception. A value without it is tight, and any tag can. Such a tag
 //
 //   - "</parameter>" ends the value when white space and then "<parameter=", "</function>" or the end of
 //     the stream follow; a tight value also before CLOSE and OPEN, a wrapped one before CLOSE on the next
 //     line, and before OPEN with "<function=" behind it: "</function>" was left out, and the call is
-//     complete. A doubled one is dropped.
+//     complete. A doubled one is dropped. One that does not begin its line ends a wrapped value too, when
+//     the line ends with it and "<parameter=" or "</function>" follows.
 //   - "<parameter=KEY>" ends the value: the closer was left out.
 //   - "</function>" ends it when white space and then CLOSE, OPEN, "<function=" or the end of the stream
 //     follow.
