@@ -91,18 +91,18 @@ func TestLayoutTakesEscapedQuotes(t *testing.T) {
 	l.note(engines.FragmentText, len(`"a"`), len(before)+len(`a"`))
 	l.learn([]byte(before + "a" + after))
 	for inner, want := range map[string]bool{
-		`b`:            true,
-		``:             true,
+		`b`:             true,
+		``:              true,
 		`{\"name\": \"`: true,
-		`\"`:           true,
-		`\\`:           true,
-		`\\\"`:         true,
-		`"`:            false,
-		`\\"`:          false,
-		`\`:            false,
-		`a\"\`:         false,
-		`b","x":"\"`:   false,
-		`\"","x":"`:    false,
+		`\"`:            true,
+		`\\`:            true,
+		`\\\"`:          true,
+		`"`:             false,
+		`\\"`:           false,
+		`\`:             false,
+		`a\"\`:          false,
+		`b","x":"\"`:    false,
+		`\"","x":"`:     false,
 	} {
 		got, ok := l.match([]byte(before + inner + after))
 		if ok != want || ok && string(got) != inner {

@@ -309,7 +309,8 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 		if r.asm.Ended() || r.parser.Ended() {
 			return nil
 		}
-		// What waits already leaves with what is written: one write for a burst.
+		// What waits already leaves with what is written: one write for a burst, and none of its own for a
+		// last delta, behind which the end of the stream is known.
 		if peek != nil && peek.Ready() {
 			continue
 		}
