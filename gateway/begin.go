@@ -60,17 +60,18 @@ func (g *Gateway) Models(key, id string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return models.One(listed(m)), nil
+		return models.One(g.listed(m)), nil
 	}
 	var list []models.Model
 	for _, m := range s.tenants.Models(t) {
-		list = append(list, listed(m))
+		list = append(list, g.listed(m))
 	}
 	return models.Body(list), nil
 }
 
-func listed(m *config.Model) models.Model {
-	return models.Model{ID: m.ID, DisplayName: m.DisplayName, OwnedBy: m.OwnedBy, Context: m.Context, MaxOutput: m.MaxOutput}
+// listed is a model as clients see it. Nobody knows when it was made; it is served since the gateway began.
+func (g *Gateway) listed(m *config.Model) models.Model {
+	return models.Model{ID: m.ID, DisplayName: m.DisplayName, OwnedBy: m.OwnedBy, Created: g.started, Context: m.Context, MaxOutput: m.MaxOutput}
 }
 
 // Count counts the prompt of a request.
@@ -116,10 +117,13 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	}
 	s := g.current.Load()
 	t, cm, err := s.tenants.Admit(c.Key, c.Request.Model)
+	if t != nil {
+		labels.Tenant = t.Name
+	}
 	if err != nil {
 		return nil, err
 	}
-	labels.Tenant, labels.Model = t.Name, cm.ID
+	labels.Model = cm.ID
 	m := s.models[cm.ID]
 	constraint, err := m.constraint(c.Request.Request)
 	if err != nil {
@@ -287,7 +291,7 @@ func (m *turnMeter) Tokens(n int) { m.turn.Tokens(n) }
 // PluginFault counts a parser that failed and says why, once a stream.
 func (m *turnMeter) PluginFault(f *host.Fault) {
 	m.metrics.ParserFault(m.plugin, f.Export)
-	m.log.LogAttrs(context.Background(), slog.LevelWarn, "parser failed, the rest of the stream is raw",
+	m.log.LogAttrs(context.Background(), slog.LevelWarn, "parser failed",
 		slog.String(telemetry.KeyRequestID, m.id), slog.String(telemetry.KeyPlugin, m.plugin), slog.String(telemetry.KeyExport, f.Export), slog.String(telemetry.KeyError, f.Err.Error()))
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
@@ -50,7 +51,8 @@ type Gateway struct {
 	pool    *enginePool
 	current atomic.Pointer[snapshot]
 
-	draining atomic.Bool     // no new turns
+	draining atomic.Bool // no new turns
+	started  time.Time
 	base     context.Context //nolint:containedctx // because sockets, which it ends, outlive the call that opens them
 	stop     context.CancelFunc
 	turns    context.Context //nolint:containedctx // because turns, which it ends when the grace is over, are begun by other calls
@@ -60,7 +62,7 @@ type Gateway struct {
 // New loads the configuration and the plugins and is ready to serve when it returns. Its errors are for
 // an operator: those of the configuration name file, line and key.
 func New(ctx context.Context, opt Options) (*Gateway, error) {
-	g := &Gateway{opt: opt, log: opt.Log, metrics: telemetry.New(opt.Version), pool: newEnginePool()}
+	g := &Gateway{opt: opt, log: opt.Log, metrics: telemetry.New(opt.Version), pool: newEnginePool(), started: time.Now()}
 	c, err := g.load()
 	if err != nil {
 		return nil, err

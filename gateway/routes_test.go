@@ -28,7 +28,7 @@ func TestRoutes(t *testing.T) {
 		{name: "alias", method: "GET", path: "/v1/models/claude-opus-5", status: 200, text: `{"id":"org/team/model",`},
 		{name: "unknown model", method: "GET", path: "/v1/models/no/such", status: 404, text: `"code":"model_not_found"`},
 		{name: "unknown model, messages", method: "GET", path: "/v1/models/no", header: []string{"Anthropic-Version", "2023-06-01"}, status: 404, text: `"type":"not_found_error"`},
-		{name: "unknown path", method: "POST", path: "/v1/completions", status: 404, text: `unknown path POST \"/v1/completions\"`},
+		{name: "unknown path", method: "POST", path: "/v1/completions", status: 404, text: `there is nothing at POST \"/v1/completions\"`},
 		{name: "unknown path, messages", method: "POST", path: "/v1/messages/batches", status: 404, text: `"type":"not_found_error"`},
 		{name: "wrong method", method: "DELETE", path: "/v1/messages", status: 404, text: `"type":"error"`},
 		{name: "preflight", method: "OPTIONS", path: "/v1/chat/completions", header: []string{"Origin", "https://evil.test"}, status: 403, text: `"code":"forbidden"`},

@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 
 	"github.com/weirgate/weir/abi/jsonscan"
@@ -121,6 +123,10 @@ func (g *Gateway) bind(m *config.Model, engines map[string]*engine) (*model, err
 	switch {
 	case m.Parser != "":
 		b.parserName, b.parserConfig = m.Parser, []byte(`{}`)
+		if _, err := g.registry.Lookup(m.Parser); err != nil {
+			// It may be dropped in later, so this is no fault; until then the model answers 503.
+			g.log.LogAttrs(context.Background(), slog.LevelWarn, "the parser plugin of a model is not loaded", slog.String(telemetry.KeyModel, m.ID), slog.String(telemetry.KeyPlugin, m.Parser))
+		}
 		return b, nil
 	case m.Reasoning == "" && m.Tools == "":
 		return b, nil

@@ -1,9 +1,35 @@
 // Package guest is the Go SDK for plugin authors. A plugin implements Program (and Planner, if it is a
-// template policy), hands it to Export in its main package, and is built with
+// template policy), hands it to Export from an init function of its main package, since main does not run
+// in c-shared mode, and is built with
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags="-s -w -buildid="
 //
-// It imports the standard library and abi alone. Natively the same Program runs under guesttest.
+// It imports the standard library and abi alone. Natively the same Program runs under guesttest. A whole
+// plugin, which takes capital letters for reasoning:
+//
+//	package main
+//
+//	type acme struct{ window [1]byte }
+//
+//	func init() { guest.Export(&acme{}) }
+//	func main() {}
+//
+//	func (*acme) Manifest() string {
+//		return `{"name":"acme","version":"1.0.0","abi":1,"kinds":["parser"]}`
+//	}
+//	func (*acme) Open(config []byte) error   { return nil }
+//	func (a *acme) Window() []byte           { return a.window[:] }
+//	func (*acme) Start(s guest.Start) error  { return nil }
+//	func (*acme) Feed(in *guest.Input, out *guest.Out) {
+//		for _, c := range in.Bytes {
+//			kind := record.Text
+//			if c >= 'A' && c <= 'Z' {
+//				kind = record.Reasoning
+//			}
+//			out.Extend(kind, 0, 0, 1)
+//		}
+//	}
+//	func (a *acme) Finish(in *guest.Input, _ abi.Why, out *guest.Out) { a.Feed(in, out) }
 package guest
 
 import (

@@ -112,6 +112,9 @@ func FuzzChunks(f *testing.F) {
 			i++
 			return min(n, int(cuts[i%len(cuts)])+1)
 		})
+		if w.Ended() != p.Ended() && bytes.ContainsRune(in, '$') {
+			return // a trap behind the end of the turn is met only where both lie in one feed
+		}
 		if (w.Fault() == nil) != (p.Fault() == nil) || w.Fault() != nil && !errors.Is(w.Fault(), errTrap) {
 			t.Fatalf("faults %v and %v", w.Fault(), p.Fault())
 		}

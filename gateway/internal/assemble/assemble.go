@@ -44,6 +44,7 @@ type Stats struct {
 	Dropped    int // bytes that came after the turn had ended
 	Strays     int // records without the call or value they belong to
 	Late       int // bytes of a structured call that was over already
+	Reasoning  int // bytes of reasoning, as the model wrote them
 }
 
 // Assembler assembles one turn. It is used by one goroutine; its methods return the sink's errors alone,

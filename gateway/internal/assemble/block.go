@@ -33,6 +33,7 @@ func (a *Assembler) stoppable(b []byte) error {
 }
 
 func (a *Assembler) reasoning(b []byte) error {
+	a.stats.Reasoning += len(b)
 	if err := a.enter(event.ReasoningStart, event.PhaseNone); err != nil {
 		return err
 	}

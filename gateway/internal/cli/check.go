@@ -23,11 +23,13 @@ func checkCommand() command {
 			if code, ok := parse(e, fs); !ok {
 				return code
 			}
-			if file == "" && fs.NArg() == 1 {
+			if file == "" && fs.NArg() > 0 {
 				file = fs.Arg(0)
+			} else if fs.NArg() > 0 {
+				file = ""
 			}
-			if file == "" {
-				fmt.Fprintln(e.Stderr, "weir check: want a file")
+			if file == "" || fs.NArg() > 1 {
+				fmt.Fprintln(e.Stderr, "weir check: want one file")
 				return exitMisuse
 			}
 			_, err := config.Load(file, gateway.ConfigOptions())

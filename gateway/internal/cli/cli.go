@@ -65,7 +65,11 @@ func Run(ctx context.Context, e Env) int {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "weir is a streaming gateway between agents and LLM engines.\n\nUsage: weir COMMAND [flags]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+		name := c.name
+		if c.name == "keys" {
+			name = "keys new"
+		}
+		fmt.Fprintf(w, "  %-9s %s\n", name, c.summary)
 	}
 	fmt.Fprint(w, "\n`weir COMMAND --help` explains a command. Exit codes: 0 ok, 1 found something, 2 misuse.\n")
 }

@@ -29,13 +29,13 @@ func runParse(ctx context.Context, e Env, fs *flag.FlagSet) int {
 	fs.StringVar(&o.Reasoning, "reasoning", "", "reasoning parser `NAME`")
 	fs.StringVar(&o.Tools, "tools", "", "tool parser `NAME`")
 	fs.StringVar(&o.PluginFile, "plugin", "", "`FILE.wasm` that parses in place of the two")
-	request := fs.String("request", "", "chat completions request `FILE.json`: its tools, tool_choice and stop count")
-	fs.StringVar(&o.PromptTail, "prompt-tail", "", "what the `TEXT` after the prompt's last turn marker was, such as <think>")
-	fs.StringVar(&o.Finish, "finish", "stop", "what the engine said when it ended: `REASON` stop, length, tool_calls, stop_sequence, content_filter or abort")
+	request := fs.String("request", "", "chat completions request `FILE.json`, whose tools, tool_choice and stop count; without it every tool name is accepted")
+	fs.StringVar(&o.PromptTail, "prompt-tail", "", "`TEXT` that followed the prompt's last turn marker, such as <think>")
+	fs.StringVar(&o.Finish, "finish", "stop", "`REASON` the engine gave for its end: stop, length, tool_calls, stop_sequence, content_filter or abort")
 	fs.StringVar(&o.Chunks, "chunks", "all", "how the input is cut: `SPEC` all, bytes:N or random:SEED")
 	fs.BoolVar(&o.Result, "result", false, "print the folded turn as one object instead of events")
 	fs.BoolVar(&o.EmitUnknown, "emit-unknown", false, "emit calls of tools that the request does not have, instead of giving them back as text")
-	fs.Bool("json", true, "the output is JSON in any case")
+	fs.Bool("json", true, "changes nothing: the output is JSON")
 	if code, ok := parse(e, fs); !ok {
 		return code
 	}

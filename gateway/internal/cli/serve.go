@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -40,9 +41,13 @@ func serve(ctx context.Context, e Env, fs *flag.FlagSet) int {
 	opt.Version, _ = buildVersion()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	g, err := gateway.New(ctx, opt)
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "weir serve: %v\n", err)
+		if errors.Is(err, os.ErrNotExist) {
+			return exitMisuse
+		}
 		return exitFound
 	}
 	defer g.Close()
@@ -50,7 +55,7 @@ func serve(ctx context.Context, e Env, fs *flag.FlagSet) int {
 	defer unhook()
 	err = g.Run(ctx, func(addr, admin string) {
 		if *asJSON {
-			printJSON(e.Stdout, map[string]string{"listen": "http://" + addr, "admin": admin})
+			printJSON(e.Stdout, map[string]string{"listen": "http://" + addr, "admin": url(admin)})
 			return
 		}
 		fmt.Fprintf(e.Stdout, "listening on http://%s\n", addr)
@@ -63,6 +68,14 @@ func serve(ctx context.Context, e Env, fs *flag.FlagSet) int {
 		return exitFound
 	}
 	return exitOK
+}
+
+// url is an address as a URL; an empty one stays empty.
+func url(addr string) string {
+	if addr == "" {
+		return ""
+	}
+	return "http://" + addr
 }
 
 // reloadOnHangup reads the configuration again on SIGHUP until the returned function is called.

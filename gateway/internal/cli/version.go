@@ -19,6 +19,10 @@ func versionCommand() command {
 			if code, ok := parse(e, fs); !ok {
 				return code
 			}
+			if fs.NArg() > 0 {
+				fmt.Fprintf(e.Stderr, "weir version: unexpected argument %q\n", fs.Arg(0))
+				return exitMisuse
+			}
 			v, rev := buildVersion()
 			if *asJSON {
 				printJSON(e.Stdout, map[string]any{"version": v, "revision": rev, "abi": abi.Version, "go": runtime.Version()})

@@ -282,7 +282,7 @@ func (h *Handler) serveModels(w http.ResponseWriter, r *http.Request, id string)
 }
 
 func (h *Handler) serveUnknown(w http.ResponseWriter, r *http.Request) {
-	h.refuse(w, r, h.surfaceFor(r), fault.New(fault.NotFound, "unknown path %s %s", r.Method, printable(r.URL.Path)))
+	h.refuse(w, r, h.surfaceFor(r), fault.New(fault.NotFound, "there is nothing at %s %s", r.Method, printable(r.URL.Path)))
 }
 
 // printable shortens a path from outside for an error text.

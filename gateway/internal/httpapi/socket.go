@@ -108,7 +108,7 @@ func (k *socket) read() {
 	for {
 		data, err := k.conn.Read()
 		if errors.Is(err, ws.ErrBinary) {
-			k.sendError("null", fault.New(fault.Invalid, "binary frames are not served here, send JSON text"), false)
+			k.sendError("null", "req_"+newID(), fault.New(fault.Invalid, "binary frames are not served here, send JSON text"), false)
 			continue
 		}
 		if err != nil {
@@ -116,7 +116,7 @@ func (k *socket) read() {
 		}
 		f, err := parseFrame(data)
 		if err != nil {
-			k.sendError(f.id, err, f.kind == "request")
+			k.sendError(f.id, "req_"+newID(), err, f.kind == "request")
 			continue
 		}
 		switch f.kind {
@@ -191,7 +191,7 @@ func (k *socket) begin(f inFrame) {
 		}
 		k.mu.Unlock()
 		cancel(nil)
-		k.sendError(f.id, refusal, true)
+		k.sendError(f.id, "req_"+newID(), refusal, true)
 		return
 	}
 	k.id, k.cancel = f.id, cancel
@@ -224,18 +224,17 @@ func (k *socket) cancelTurn(id string) {
 
 // turn runs one turn. It is always streamed: a socket has no other way.
 func (k *socket) turn(ctx context.Context, f inFrame) {
-	h := k.h
+	h, id := k.h, "req_"+newID()
 	req, err := k.s.Decode(f.body, k.header)
 	if err != nil {
-		h.gw.Refused(k.s.Name(), "", err)
-		k.sendError(f.id, err, false)
+		h.gw.Refused(k.s.Name(), id, err)
+		k.sendError(f.id, id, err, false)
 		return
 	}
 	req.Stream, req.IncludeUsage = true, true
-	id := "req_" + newID()
 	job, err := h.gw.Begin(ctx, &Call{Surface: k.s.Name(), Key: tenant.KeyOf(k.header), RequestID: id, Header: k.header, Request: req, Streamed: true})
 	if err != nil {
-		k.sendError(f.id, err, false)
+		k.sendError(f.id, id, err, false)
 		if fault.From(err).Kind == fault.Unauthorized {
 			k.conn.Drain(ctx)
 			k.conn.Close(ws.ClosePolicy, "the key was revoked")
@@ -249,17 +248,17 @@ func (k *socket) turn(ctx context.Context, f inFrame) {
 	res, err := job.Turn.Run(ctx)
 	job.Done(res)
 	if err != nil && k.ctx.Err() == nil {
-		k.sendError(f.id, err, false)
+		k.sendError(f.id, id, err, false)
 	}
 }
 
 // sendError sends a fault as an error frame, with the surface's own body and its status beside it.
-func (k *socket) sendError(id string, err error, done bool) {
+func (k *socket) sendError(id, requestID string, err error, done bool) {
 	f := fault.From(err)
 	if f.Kind == fault.Internal {
-		k.h.log.Error("internal error", "error", err)
+		k.h.log.Error("internal error", "request_id", requestID, "error", err)
 	}
-	status, _, body := faultBody(k.s, f, "req_"+newID())
+	status, _, body := faultBody(k.s, f, requestID)
 	msg := append([]byte(`{"id":`+id+`,"event":"error","status":`+strconv.Itoa(status)+`,"data":`), body...)
 	if k.conn.Send(k.ctx, msg, []byte{'}'}) == nil && done {
 		_ = k.conn.Send(k.ctx, []byte(`{"id":`+id+`,"event":"done"}`)) // as above

@@ -87,7 +87,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"window in the input", desc(abi.Magic, ok, inAt, inCap, inAt+8), host.ErrProtocol, "overlaps the input buffer"},
 		{"large manifest", desc(abi.Magic, ok, inAt, inCap, stateAt, 16, manifestAt, 65537), host.ErrProtocol, "manifest of 65537 bytes, at most 65536"},
 		{"manifest outside", desc(abi.Magic, ok, inAt, inCap, stateAt, 16, 0x20000, 1), host.ErrProtocol, "manifest [131072,+1) lies outside"},
-		{"empty manifest", desc(abi.Magic, ok, inAt, inCap, stateAt, 16, manifestAt, 0), nil, "manifest: byte 0: expected an object"},
+		{"empty manifest", desc(abi.Magic, ok, inAt, inCap, stateAt, 16, manifestAt, 0), nil, "manifest: empty: the module exports no program"},
 		{"other ABI", manifest(`{"name":"a","version":"1","abi":2,"kinds":["parser"]}`), nil, `manifest: "abi": got 2, want 1`},
 		{"other kind", manifest(`{"name":"a","version":"1","abi":1,"kinds":["engine"]}`), nil, `manifest: "kinds": got "engine", want "parser" or "template"`},
 		{"no plan", manifest(`{"name":"a","version":"1","abi":1,"kinds":["template"]}`), nil, "export weir1_plan: missing"},

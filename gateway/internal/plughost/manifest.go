@@ -46,6 +46,9 @@ var errManifest = errors.New("manifest")
 // parseManifest reads a manifest strictly: unknown and repeated members, wrong types and bad names are
 // errors.
 func parseManifest(b []byte) (*Manifest, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("%w: empty: the module exports no program (a Go guest calls guest.Export from init)", errManifest)
+	}
 	m := &Manifest{}
 	seen := map[string]bool{}
 	r := jsonscan.NewReader(b)

@@ -163,6 +163,9 @@ func (r *Registry) Close() {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		names[name].plugin.Retire()
 	}
+	for _, f := range r.files {
+		f.dropAhead()
+	}
 	clear(r.files)
 	r.publish()
 }

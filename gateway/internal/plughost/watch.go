@@ -15,10 +15,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/guest"
+	"github.com/weirgate/weir/abi/host"
+	"github.com/weirgate/weir/abi/record"
 )
 
 // The folder is read every pollEvery, and what changed in it is taken when it has held for holdFor:
-// together with compiling a small module that stays below a second.
+// meanwhile it is compiled, so that also a large module is live within about a second.
 const (
 	pollEvery = 50 * time.Millisecond
 	holdFor   = 200 * time.Millisecond
@@ -48,6 +53,7 @@ type file struct {
 	told      string    // digest and error logged last
 	state     time.Time // when plugin or err last changed
 	plugin    *Plugin   // what serves; older than the content when that is refused
+	next      *Plugin   // what the content seen last gives, loaded ahead of its time
 }
 
 // fileStatus is a snapshot of a file for Status.
@@ -116,6 +122,10 @@ func (r *Registry) scan(ctx context.Context, dir string, now time.Time, hold tim
 		}
 		if s := found[path]; f.since.IsZero() || s != f.seen {
 			f.seen, f.since, f.taken = s, now, false
+			f.dropAhead()
+			if hold > 0 && ctx.Err() == nil {
+				r.ahead(ctx, f)
+			}
 		}
 		if !f.taken && now.Sub(f.since) >= hold && ctx.Err() == nil {
 			r.take(ctx, f, now)
@@ -165,7 +175,9 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 	}
 	var p *Plugin
 	if err == nil {
-		p, err = r.host.Load(ctx, "", b, f.path)
+		if p = f.takeAhead(f.tried); p == nil {
+			p, err = r.load(ctx, b, f.path)
+		}
 	}
 	if err == nil {
 		if err = r.admit(f, p); err != nil {
@@ -189,6 +201,87 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 		r.freed(old.Name)
 	}
 }
+
+// ahead loads a file that was just seen, so that compiling it, the longest part, overlaps the time that it
+// must hold still. What comes of it counts only if the file then holds the same bytes; a file that is still
+// being written mostly fails at once, and nothing is said of it.
+func (r *Registry) ahead(ctx context.Context, f *file) {
+	b, err := read(f.path, r.host.o.Limits.Size)
+	if err != nil {
+		return
+	}
+	if sum := sha256.Sum256(b); f.plugin != nil && f.plugin.Digest == hex.EncodeToString(sum[:]) {
+		return
+	}
+	if p, err := r.load(ctx, b, f.path); err == nil {
+		f.next = p
+	}
+}
+
+// takeAhead gives what ahead loaded, if it is of these bytes.
+func (f *file) takeAhead(digest string) *Plugin {
+	p := f.next
+	if p == nil || p.Digest != digest {
+		f.dropAhead()
+		return nil
+	}
+	f.next = nil
+	return p
+}
+
+func (f *file) dropAhead() {
+	if f.next != nil {
+		f.next.Retire()
+		f.next = nil
+	}
+}
+
+// load loads a plugin and tries what every stream of it needs: a model entry opens a dropped-in parser
+// with an empty object, so one that fails at that would fail every request.
+func (r *Registry) load(ctx context.Context, b []byte, path string) (*Plugin, error) {
+	p, err := r.host.Load(ctx, "", b, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.try(); err != nil {
+		p.Retire()
+		return nil, fmt.Errorf("plugin %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// try runs an empty stream.
+func (p *Plugin) try() error {
+	if !p.Manifest.Is(KindParser) {
+		return nil
+	}
+	parser, err := p.Parser([]byte(`{}`))
+	if err != nil {
+		return err
+	}
+	g, err := parser.Stream()
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	s, err := host.Open(g, nothing{}, guest.Start{}.Append(nil))
+	if err != nil {
+		return err
+	}
+	if err := s.Finish(abi.WhyStop); err != nil {
+		return err
+	}
+	if f := s.Fault(); f != nil {
+		return f
+	}
+	return nil
+}
+
+// nothing is a sink for a stream that says nothing.
+type nothing struct{}
+
+func (nothing) Accept([]record.Record, []byte) bool { return true }
+func (nothing) Record(record.Record, []byte) error  { return nil }
 
 // admit checks that a name is free, or is that of the same file.
 func (r *Registry) admit(f *file, p *Plugin) error {
@@ -214,6 +307,7 @@ func (r *Registry) refuse(ctx context.Context, f *file, err error, now time.Time
 
 // remove forgets a deleted file and retires what it gave.
 func (r *Registry) remove(f *file) {
+	f.dropAhead()
 	if f.plugin != nil {
 		r.swap(f.plugin.Name, nil, false)
 		r.freed(f.plugin.Name)

@@ -71,21 +71,21 @@ func (h *gapHistogram) metric(desc *prometheus.Desc, labels ...string) prometheu
 	return prometheus.MustNewConstHistogram(desc, n, time.Duration(h.sum.Load()).Seconds(), cumulative, labels...)
 }
 
-// gapCollector has the histograms of all models.
+// gapCollector has the histograms of all sets of labels.
 type gapCollector struct {
 	desc *prometheus.Desc
 	mu   sync.Mutex // guards of
-	of   map[string]*gapHistogram
+	of   map[Labels]*gapHistogram
 }
 
-// model returns the histogram of a model, whose number is bounded by the caller.
-func (c *gapCollector) model(name string) *gapHistogram {
+// histogram returns that of a set of labels, whose number is bounded by the caller.
+func (c *gapCollector) histogram(l Labels) *gapHistogram {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := c.of[name]
+	h := c.of[l]
 	if h == nil {
 		h = &gapHistogram{}
-		c.of[name] = h
+		c.of[l] = h
 	}
 	return h
 }
@@ -93,12 +93,12 @@ func (c *gapCollector) model(name string) *gapHistogram {
 // Describe sends the one description.
 func (c *gapCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
 
-// Collect sends the histogram of every model.
+// Collect sends all histograms.
 func (c *gapCollector) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for name, h := range c.of {
-		out <- h.metric(c.desc, name)
+	for l, h := range c.of {
+		out <- h.metric(c.desc, l.Surface, l.Model, l.Tenant)
 	}
 }
 

@@ -66,9 +66,9 @@ func (m *Metrics) of(l Labels) *series {
 	s := m.turnsOf[l]
 	if s == nil {
 		s = &series{
-			labels: l, gaps: m.gaps.model(l.Model), ttft: m.ttft.WithLabelValues(l.Model),
+			labels: l, gaps: m.gaps.histogram(l), ttft: m.ttft.WithLabelValues(l.Surface, l.Model, l.Tenant),
 			ok: m.requests.WithLabelValues(l.Surface, l.Model, l.Tenant, OK.label()),
-			in: m.in.WithLabelValues(l.Model, l.Tenant), out: m.out.WithLabelValues(l.Model, l.Tenant), cached: m.cached.WithLabelValues(l.Model, l.Tenant),
+			in: m.in.WithLabelValues(l.Surface, l.Model, l.Tenant), out: m.out.WithLabelValues(l.Surface, l.Model, l.Tenant), cached: m.cached.WithLabelValues(l.Surface, l.Model, l.Tenant),
 		}
 		m.turnsOf[l] = s
 	}
@@ -84,9 +84,9 @@ func New(version string) *Metrics {
 	m := &Metrics{
 		registry:   prometheus.NewRegistry(),
 		requests:   counter("requests_total", "Requests that were answered, by how they ended.", "surface", "model", "tenant", "outcome"),
-		in:         counter("tokens_in_total", "Prompt tokens, those from the engine's prefix cache included.", "model", "tenant"),
-		out:        counter("tokens_out_total", "Generated tokens, markers and reasoning included.", "model", "tenant"),
-		cached:     counter("tokens_cached_total", "Prompt tokens that came from the engine's prefix cache.", "model", "tenant"),
+		in:         counter("tokens_in_total", "Prompt tokens, those from the engine's prefix cache included.", "surface", "model", "tenant"),
+		out:        counter("tokens_out_total", "Generated tokens, markers and reasoning included.", "surface", "model", "tenant"),
+		cached:     counter("tokens_cached_total", "Prompt tokens that came from the engine's prefix cache.", "surface", "model", "tenant"),
 		faults:     counter("parser_faults_total", "Calls of a plugin that failed.", "plugin", "export"),
 		reloads:    counter("reloads_total", "Changes of the configuration, by whether they were taken.", "outcome"),
 		generation: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_generation", "How often a plugin was loaded under its name.")), []string{"plugin"}),
@@ -95,10 +95,10 @@ func New(version string) *Metrics {
 		ttft: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "weir", Name: "ttft_seconds", Help: "Time from the request to its first token.",
 			Buckets: []float64{.01, .025, .05, .1, .15, .25, .5, 1, 2.5, 5, 10, 30, 60},
-		}, []string{"model"}),
+		}, []string{"surface", "model", "tenant"}),
 		gaps: &gapCollector{
-			desc: prometheus.NewDesc("weir_inter_token_seconds", "Time between two tokens of a turn; tokens that came together share theirs evenly.", []string{"model"}, nil),
-			of:   map[string]*gapHistogram{},
+			desc: prometheus.NewDesc("weir_inter_token_seconds", "Time between two tokens of a turn; tokens that came together share theirs evenly.", []string{"surface", "model", "tenant"}, nil),
+			of:   map[Labels]*gapHistogram{},
 		},
 		plugins: map[string]bool{},
 		turnsOf: map[Labels]*series{},

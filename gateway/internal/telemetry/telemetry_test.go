@@ -76,18 +76,18 @@ func TestTurn(t *testing.T) {
 			t, scrape(t, m),
 			"weir_active_turns 0",
 			`weir_requests_total{model="qwen",outcome="ok",surface="chat",tenant="ops"} 1`,
-			`weir_tokens_in_total{model="qwen",tenant="ops"} 100`,
-			`weir_tokens_cached_total{model="qwen",tenant="ops"} 64`,
-			`weir_tokens_out_total{model="qwen",tenant="ops"} 6`,
-			`weir_ttft_seconds_bucket{model="qwen",le="0.1"} 0`,
-			`weir_ttft_seconds_bucket{model="qwen",le="0.15"} 1`,
-			`weir_inter_token_seconds_bucket{model="qwen",le="0.004"} 0`,
-			`weir_inter_token_seconds_bucket{model="qwen",le="0.007"} 1`,
-			`weir_inter_token_seconds_bucket{model="qwen",le="0.01"} 4`,
-			`weir_inter_token_seconds_bucket{model="qwen",le="5"} 4`,
-			`weir_inter_token_seconds_bucket{model="qwen",le="+Inf"} 5`,
-			`weir_inter_token_seconds_sum{model="qwen"} 10.036`,
-			`weir_inter_token_seconds_count{model="qwen"} 5`,
+			`weir_tokens_in_total{model="qwen",surface="chat",tenant="ops"} 100`,
+			`weir_tokens_cached_total{model="qwen",surface="chat",tenant="ops"} 64`,
+			`weir_tokens_out_total{model="qwen",surface="chat",tenant="ops"} 6`,
+			`weir_ttft_seconds_bucket{model="qwen",surface="chat",tenant="ops",le="0.1"} 0`,
+			`weir_ttft_seconds_bucket{model="qwen",surface="chat",tenant="ops",le="0.15"} 1`,
+			`weir_inter_token_seconds_bucket{model="qwen",surface="chat",tenant="ops",le="0.004"} 0`,
+			`weir_inter_token_seconds_bucket{model="qwen",surface="chat",tenant="ops",le="0.007"} 1`,
+			`weir_inter_token_seconds_bucket{model="qwen",surface="chat",tenant="ops",le="0.01"} 4`,
+			`weir_inter_token_seconds_bucket{model="qwen",surface="chat",tenant="ops",le="5"} 4`,
+			`weir_inter_token_seconds_bucket{model="qwen",surface="chat",tenant="ops",le="+Inf"} 5`,
+			`weir_inter_token_seconds_sum{model="qwen",surface="chat",tenant="ops"} 10.036`,
+			`weir_inter_token_seconds_count{model="qwen",surface="chat",tenant="ops"} 5`,
 		)
 		var line map[string]any
 		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
@@ -111,9 +111,9 @@ func TestLongTurnIsSeen(t *testing.T) {
 	for range 300 {
 		turn.Tokens(1)
 	}
-	wantLines(t, scrape(t, m), `weir_inter_token_seconds_count{model="qwen"} 256`)
+	wantLines(t, scrape(t, m), `weir_inter_token_seconds_count{model="qwen",surface="unknown",tenant="unknown"} 256`)
 	turn.End(t.Context(), quiet, telemetry.Result{})
-	wantLines(t, scrape(t, m), `weir_inter_token_seconds_count{model="qwen"} 299`)
+	wantLines(t, scrape(t, m), `weir_inter_token_seconds_count{model="qwen",surface="unknown",tenant="unknown"} 299`)
 }
 
 func TestLabelsAreBounded(t *testing.T) {
@@ -285,8 +285,8 @@ func TestHammer(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	wantLines(t, scrape(t, m), `weir_inter_token_seconds_count{model="a"} 60000`, `weir_inter_token_seconds_count{model="b"} 60000`,
-		`weir_tokens_out_total{model="a",tenant="t"} 60200`, "weir_active_turns 0")
+	wantLines(t, scrape(t, m), `weir_inter_token_seconds_count{model="a",surface="chat",tenant="t"} 60000`, `weir_inter_token_seconds_count{model="b",surface="chat",tenant="t"} 60000`,
+		`weir_tokens_out_total{model="a",surface="chat",tenant="t"} 60200`, "weir_active_turns 0")
 }
 
 func BenchmarkTokens(b *testing.B) {

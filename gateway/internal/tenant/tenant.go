@@ -71,7 +71,7 @@ func (r *Registry) Authenticate(key string) (*Tenant, error) {
 }
 
 // Admit finds the tenant of a key and the model that it asked for by an id or alias. Faults are
-// Unauthorized, NotFound and Forbidden, in this order.
+// Unauthorized, NotFound and Forbidden, in this order; the latter two come with the tenant, for the log.
 func (r *Registry) Admit(key, model string) (*Tenant, *config.Model, error) {
 	t, err := r.Authenticate(key)
 	if err != nil {
@@ -79,10 +79,10 @@ func (r *Registry) Admit(key, model string) (*Tenant, *config.Model, error) {
 	}
 	m := r.config.Resolve(model)
 	if m == nil {
-		return nil, nil, fault.At(fault.NotFound, "model", "model %q does not exist", clip(model))
+		return t, nil, fault.At(fault.NotFound, "model", "model %q does not exist", clip(model))
 	}
 	if !t.May(m.ID) {
-		return nil, nil, fault.At(fault.Forbidden, "model", "this API key may not use model %q", clip(model))
+		return t, nil, fault.At(fault.Forbidden, "model", "this API key may not use model %q", clip(model))
 	}
 	return t, m, nil
 }

@@ -97,7 +97,7 @@ func TestAdmit(t *testing.T) {
 			who, m, err := tenant.New(load(t, tt.config), nil).Admit(tt.key, tt.model)
 			if tt.kind != "" {
 				f := fault.From(err)
-				if err == nil || f.Kind != tt.kind || f.Public != tt.public || who != nil || m != nil {
+				if err == nil || f.Kind != tt.kind || f.Public != tt.public || (who == nil) != (tt.kind == fault.Unauthorized) || m != nil {
 					t.Errorf("got %v, want %s: %s", err, tt.kind, tt.public)
 				}
 				if f.Kind != fault.Unauthorized && f.Param != "model" {

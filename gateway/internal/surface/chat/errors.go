@@ -73,8 +73,12 @@ func appendError(b []byte, k fault.Kind, text, param string) []byte {
 	b = append(append(b, `,"type":"`...), r.kind...)
 	b = append(b, `","param":`...)
 	b = appendNullable(b, param)
+	code := r.code
+	if k == fault.NotFound && param != "model" {
+		code = "not_found"
+	}
 	b = append(b, `,"code":`...)
-	b = appendNullable(b, r.code)
+	b = appendNullable(b, code)
 	return append(b, `}}`...)
 }
 

@@ -3,6 +3,7 @@ package wire
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weirgate/weir/gateway/internal/fault"
@@ -14,7 +15,7 @@ func Message(f *fault.Error) string {
 	if text == "" {
 		text = string(f.Kind)
 	}
-	if f.Param != "" {
+	if f.Param != "" && !strings.HasPrefix(text, f.Param+" ") {
 		text = f.Param + ": " + text
 	}
 	return text
