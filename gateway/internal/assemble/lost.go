@@ -94,8 +94,9 @@ func (u *unquote) feed(text []byte) (own int, ok bool) {
 	return own, len(trimLeft(text[own:])) == 0
 }
 
-// loseQuoted ends the arguments in b, in whose first n bytes the quoted object broke; s is how the string
-// around it stands, and was what it was before b.
+// loseQuoted gives up on the quoted arguments, whose object broke within the first n bytes of b: from there
+// on they pass as they are, so that the bytes of the call stay together. s is how the string around the
+// object stands, and was what it was before b.
 func (a *Assembler) loseQuoted(was unquote, b []byte, n int, s jsonscan.Status) error {
 	if s == jsonscan.Done {
 		n--
@@ -112,6 +113,6 @@ func (a *Assembler) loseQuoted(was unquote, b []byte, n int, s jsonscan.Status) 
 	if err := a.emitArgs(text); err != nil {
 		return err
 	}
-	a.call.lose(raw[at:], len(b))
-	return nil
+	a.call.bad, a.call.json.at = true, jsonVerbatim
+	return a.emitArgs(raw[at:])
 }

@@ -11,9 +11,9 @@
 // up to 64 bytes. An element of an array that is no object with a name is malformed text, and an empty
 // array is markup.
 //
-// What is not JSON ends the call as truncated, at the byte that breaks it, and the rest up to CLOSE is
-// malformed text. Nothing is repaired. CLOSE may be missing or doubled; one that the end of the stream
-// cuts is dropped. An OPEN that no object with a name follows is text with its CLOSE, and so is a call
+// Arguments that are not JSON stay together: up to CLOSE or another OPEN they are arguments, and the call
+// ends truncated there. What breaks a call before its arguments ends it, and the rest is text. Nothing is
+// repaired. CLOSE may be missing or doubled; one that the end of the stream cuts is dropped. An OPEN that no object with a name follows is text with its CLOSE, and so is a call
 // that ends without a name, that breaks before its arguments, or whose name the host refuses; its
 // neighbours are not.
 package taggedjson
