@@ -2,12 +2,12 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/event"
 	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/gateway/internal/assemble"
@@ -159,7 +159,18 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	}
 	meter := g.metrics.Begin(*labels)
 	tn.Meter = &turnMeter{turn: meter, metrics: g.metrics, plugin: m.parserName, log: g.log, id: c.RequestID}
+	if len(c.Request.Ignored) > 0 {
+		g.log.LogAttrs(ctx, slog.LevelDebug, "members without effect", slog.String(telemetry.KeyRequestID, c.RequestID), slog.Any(telemetry.KeyIgnored, c.Request.Ignored))
+	}
+	told := &event.Folder{}
+	if t.LogPrompts {
+		tn.Tap = told
+	}
 	return &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch, Done: func(o turn.Outcome) {
+		if t.LogPrompts {
+			g.log.LogAttrs(ctx, slog.LevelInfo, "content", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeyTenant, t.Name),
+				slog.String(telemetry.KeyPrompt, p.Text), slog.String(telemetry.KeyAnswer, string(told.Result.AppendJSON(nil))))
+		}
 		if guest != nil {
 			guest.Close()
 		}
@@ -241,8 +252,6 @@ func forwarded(c *httpapi.Call) map[string]string {
 	return out
 }
 
-const idLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
 // callID makes ids of tool calls as a surface's clients know them: the surface's prefix, then the
 // model's own id if it can stand in one, else 24 random characters.
 func callID(surface string) func(native string) string {
@@ -254,12 +263,7 @@ func callID(surface string) func(native string) string {
 		if plainID(native) {
 			return prefix + native
 		}
-		var b [24]byte
-		_, _ = rand.Read(b[:]) // it does not fail (crypto/rand)
-		for i := range b {
-			b[i] = idLetters[int(b[i])%len(idLetters)]
-		}
-		return prefix + string(b[:])
+		return prefix + httpapi.NewID()
 	}
 }
 

@@ -89,7 +89,7 @@ func (g *Gateway) newEngine(e config.Engine) (engines.Engine, error) {
 	o := e.OpenAI
 	cfg := openai.Config{
 		Name: e.Name, BaseURL: o.URL, APIKey: o.APIKey.Reveal(), Model: o.Model, Structured: o.Structured,
-		PromptIDs: o.Prompt == config.PromptIDs, Extras: o.Extras, CachedTokens: true,
+		Extras: o.Extras, CachedTokens: true,
 		DialTimeout: o.ConnectTimeout,
 	}
 	if o.Mode == config.ModeChat {

@@ -43,9 +43,6 @@ func (l *loader) checkEngines(c *Config) {
 		if o.Structured && o.Mode != ModeChat {
 			l.add(e.origin.fault("structured", "true with mode "+string(o.Mode), `mode = "chat", or false`))
 		}
-		if o.Prompt == PromptIDs && o.Mode == ModeChat {
-			l.add(e.origin.fault("prompt", `ids with mode chat, where the engine renders`, `mode = "completions", or "text"`))
-		}
 	}
 }
 

@@ -99,7 +99,6 @@ type OpenAI struct {
 	APIKey         secret.Text // what APIKeyEnv held when the file was loaded
 	Model          string      // its own name of the model, where a model entry gives none
 	Extras         bool        // it understands vLLM's extra parameters
-	Prompt         PromptForm
 	Tokenize       TokenizeAPI
 	ConnectTimeout time.Duration
 	IdleTimeout    time.Duration // longest silence within a stream
@@ -112,15 +111,6 @@ type Mode string
 const (
 	ModeCompletions Mode = "completions" // weir renders the prompt
 	ModeChat        Mode = "chat"        // the engine renders it
-)
-
-// PromptForm is how a rendered prompt is sent.
-type PromptForm string
-
-// Forms of a prompt.
-const (
-	PromptText PromptForm = "text"
-	PromptIDs  PromptForm = "ids"
 )
 
 // TokenizeAPI is whose tokenize endpoint an engine has.

@@ -41,7 +41,6 @@ func builtinSim() Sim {
 func builtinOpenAI() OpenAI {
 	return OpenAI{
 		Mode:           ModeCompletions,
-		Prompt:         PromptText,
 		Tokenize:       TokenizeNone,
 		ConnectTimeout: 5 * time.Second,
 		IdleTimeout:    2 * time.Minute,
@@ -145,7 +144,6 @@ func (l *loader) openai(t *table) *OpenAI {
 	t.text("api_key_env", &o.APIKeyEnv, orEmpty(isVariable))
 	t.text("model", &o.Model, isLabel)
 	t.flag("extras", &o.Extras)
-	oneOf(t, "prompt", &o.Prompt, []PromptForm{PromptText, PromptIDs})
 	oneOf(t, "tokenize", &o.Tokenize, []TokenizeAPI{TokenizeNone, TokenizeVLLM, TokenizeLlamaCPP})
 	t.duration("connect_timeout", &o.ConnectTimeout, 10*time.Millisecond, 5*time.Minute)
 	t.duration("idle_timeout", &o.IdleTimeout, time.Second, time.Hour)

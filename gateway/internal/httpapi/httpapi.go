@@ -143,8 +143,8 @@ func (h *Handler) surfaceFor(r *http.Request) surface.Surface {
 
 const idLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// newID is 24 random letters and digits.
-func newID() string {
+// NewID is 24 random letters and digits.
+func NewID() string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // it does not fail (crypto/rand)
 	for i := range b {
@@ -157,11 +157,11 @@ func newID() string {
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if id == "" || len(id) > 128 {
-		return "req_" + newID()
+		return "req_" + NewID()
 	}
 	for i := range len(id) {
 		if !idByte(id[i]) {
-			return "req_" + newID()
+			return "req_" + NewID()
 		}
 	}
 	return id
@@ -233,7 +233,7 @@ func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, s surface.Su
 	if job.Turn.Prompt.Estimate {
 		w.Header().Set("X-Weir-Count", "estimate")
 	}
-	info := surface.Info{ID: newID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
+	info := surface.Info{ID: NewID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
 	if req.Stream {
 		h.stream(w, r, s, req, info, job, set, id)
 		return

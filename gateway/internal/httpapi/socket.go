@@ -108,7 +108,7 @@ func (k *socket) read() {
 	for {
 		data, err := k.conn.Read()
 		if errors.Is(err, ws.ErrBinary) {
-			k.sendError("null", "req_"+newID(), fault.New(fault.Invalid, "binary frames are not served here, send JSON text"), false)
+			k.sendError("null", "req_"+NewID(), fault.New(fault.Invalid, "binary frames are not served here, send JSON text"), false)
 			continue
 		}
 		if err != nil {
@@ -116,7 +116,7 @@ func (k *socket) read() {
 		}
 		f, err := parseFrame(data)
 		if err != nil {
-			k.sendError(f.id, "req_"+newID(), err, f.kind == "request")
+			k.sendError(f.id, "req_"+NewID(), err, f.kind == "request")
 			continue
 		}
 		switch f.kind {
@@ -191,7 +191,7 @@ func (k *socket) begin(f inFrame) {
 		}
 		k.mu.Unlock()
 		cancel(nil)
-		k.sendError(f.id, "req_"+newID(), refusal, true)
+		k.sendError(f.id, "req_"+NewID(), refusal, true)
 		return
 	}
 	k.id, k.cancel = f.id, cancel
@@ -224,7 +224,7 @@ func (k *socket) cancelTurn(id string) {
 
 // turn runs one turn. It is always streamed: a socket has no other way.
 func (k *socket) turn(ctx context.Context, f inFrame) {
-	h, id := k.h, "req_"+newID()
+	h, id := k.h, "req_"+NewID()
 	req, err := k.s.Decode(f.body, k.header)
 	if err != nil {
 		h.gw.Refused(k.s.Name(), id, err)
@@ -242,7 +242,7 @@ func (k *socket) turn(ctx context.Context, f inFrame) {
 		return
 	}
 	out := &frameWriter{conn: k.conn, ctx: ctx, id: f.id}
-	info := surface.Info{ID: newID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
+	info := surface.Info{ID: NewID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
 	job.Turn.Streamed = true
 	job.Turn.Sink = newFrames(k.s, req, info, out)
 	res, err := job.Turn.Run(ctx)

@@ -22,6 +22,8 @@ const (
 	KeyOutput     = "output_tokens"
 	KeyCalls      = "calls"
 	KeyIncomplete = "incomplete_calls"
+	KeyPrompt     = "prompt"  // content: only of tenants that allow it
+	KeyAnswer     = "answer"  // as above
 	KeyIgnored    = "ignored" // request members without effect
 	KeyPlugin     = "plugin"
 	KeyExport     = "export"

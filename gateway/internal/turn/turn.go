@@ -70,6 +70,7 @@ type Turn struct {
 	Abort    bool // a plugin's fault ends the turn instead of making it raw
 	Streamed bool // Sink takes events as they come; otherwise nothing is kept alive
 	Sink     Sink
+	Tap      event.Sink // sees every event before Sink does, if set
 	Times    Times
 	Meter    Meter
 }
@@ -116,7 +117,7 @@ func (t *Turn) Run(ctx context.Context) (Outcome, error) {
 	defer cancel(nil)
 	r := &run{Turn: t, cancel: cancel, begun: time.Now()}
 	r.waiting = r.begun
-	r.asm = assemble.New(t.Assemble, t.Sink)
+	r.asm = assemble.New(t.Assemble, t.events())
 	r.mu.Lock()
 	// Made first and set then, so that the timer's function sees the field.
 	r.timer = time.AfterFunc(never, r.tick)
@@ -136,6 +137,19 @@ func (t *Turn) Run(ctx context.Context) (Outcome, error) {
 	r.mu.Unlock()
 	r.outcome.Stats = r.asm.Stats()
 	return r.outcome, err
+}
+
+// events is where the assembler's events go.
+func (t *Turn) events() event.Sink {
+	if t.Tap == nil {
+		return t.Sink
+	}
+	return event.SinkFunc(func(e *event.Event) error {
+		if err := t.Tap.Event(e); err != nil {
+			return err
+		}
+		return t.Sink.Event(e)
+	})
 }
 
 // Times of the timer: how soon it looks again when the turn's goroutine was at work, and a time that does
