@@ -162,12 +162,13 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	if len(c.Request.Ignored) > 0 {
 		g.log.LogAttrs(ctx, slog.LevelDebug, "members without effect", slog.String(telemetry.KeyRequestID, c.RequestID), slog.Any(telemetry.KeyIgnored, c.Request.Ignored))
 	}
-	told := &event.Folder{}
+	var told *event.Folder // what is logged of a tenant that allows it
 	if t.LogPrompts {
+		told = &event.Folder{}
 		tn.Tap = told
 	}
 	return &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch, Done: func(o turn.Outcome) {
-		if t.LogPrompts {
+		if told != nil {
 			g.log.LogAttrs(ctx, slog.LevelInfo, "content", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeyTenant, t.Name),
 				slog.String(telemetry.KeyPrompt, p.Text), slog.String(telemetry.KeyAnswer, string(told.Result.AppendJSON(nil))))
 		}

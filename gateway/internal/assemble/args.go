@@ -143,7 +143,7 @@ func (a *Assembler) jsonArgs(b []byte) error {
 			}
 		case jsonQuoted:
 			rest, err := a.quoted(b)
-			if err != nil || a.call.lost.yes {
+			if err != nil {
 				return err
 			}
 			b = rest

@@ -7,8 +7,8 @@ import (
 	"github.com/weirgate/weir/gateway/internal/assemble/internal/unescape"
 )
 
-// lost says that the arguments broke where what was delivered of them cannot go on: the call ends there, as
-// incomplete, and what follows is text.
+// lost says that the wrapped input of a custom tool broke where what was delivered of it, unwrapped, cannot
+// go on: the call ends there, as incomplete, and what follows is text.
 type lost struct {
 	yes    bool
 	n      int    // bytes at the end of the record, from the break on

@@ -6,7 +6,6 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/surface"
 	"github.com/weirgate/weir/gateway/internal/tenant"
@@ -290,11 +290,7 @@ func printable(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "..."
 	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		return "?"
-	}
-	return string(b)
+	return string(jsonscan.AppendString(nil, s))
 }
 
 // errGone reports whether the client left, so that nobody is there to be answered.

@@ -109,54 +109,25 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 // arguments as far as anybody can tell, never content, and the call ends truncated there.
 func (g *Grammar) ruins(in *grammar.Input) grammar.Next {
 	rest := in.Rest()
-	end, size := len(rest), 0
-	for _, m := range [...]string{g.cfg.Close, g.cfg.Open} {
-		if at := find(rest[:end], m); at >= 0 {
-			end, size = at, 0
-			if m == g.cfg.Close {
-				size = len(m)
-			}
-		}
+	at, edge := g.edges.Find(rest, 0, false)
+	if edge == match.Partial && in.Decided && !in.Final {
+		at = len(rest)
 	}
-	if end == len(rest) {
-		held := max(prefix(rest, g.cfg.Close), prefix(rest, g.cfg.Open))
-		if in.Decided && !in.Final {
-			held = 0
-		}
-		in.Extend(record.Args, 0, record.ArgsJSON, len(rest)-held)
-		if !in.Final {
-			return grammar.Hold
-		}
-		in.Extend(record.Marker, record.Junk, 0, held)
+	in.Extend(record.Args, 0, record.ArgsJSON, at)
+	switch edge {
+	case edgeClose:
+		in.Emit(record.CallEnd, 0, record.CallTruncated, len(g.cfg.Close))
+		return grammar.Leave
+	case edgeOpen:
 		in.Emit(record.CallEnd, 0, record.CallTruncated, 0)
 		return grammar.Leave
 	}
-	in.Extend(record.Args, 0, record.ArgsJSON, end)
-	in.Emit(record.CallEnd, 0, record.CallTruncated, size)
+	if !in.Final {
+		return grammar.Hold
+	}
+	in.Extend(record.Marker, record.Junk, 0, len(rest)-at)
+	in.Emit(record.CallEnd, 0, record.CallTruncated, 0)
 	return grammar.Leave
-}
-
-// find is where the whole of m stands in b, or -1; no m stands nowhere.
-func find(b []byte, m string) int {
-	if m == "" {
-		return -1
-	}
-	for i := 0; i+len(m) <= len(b); i++ {
-		if b[i] == m[0] && string(b[i:i+len(m)]) == m {
-			return i
-		}
-	}
-	return -1
-}
-
-// prefix is the size of the longest end of b that m begins with, short of all of m.
-func prefix(b []byte, m string) int {
-	for n := min(len(b), len(m)-1); n > 0; n-- {
-		if string(b[len(b)-n:]) == m[:n] {
-			return n
-		}
-	}
-	return 0
 }
 
 // broken ends a call at what has no place in it. One without a name or without arguments is text for the

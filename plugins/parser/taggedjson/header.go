@@ -41,7 +41,14 @@ type Grammar struct {
 	// What models write, with their spaces, from an object's brace to its name and from there to the
 	// arguments. It is read as a whole where it is there as a whole.
 	toName, toArgs string
+	edges          *match.Set // of a wrapper
 }
+
+// Edges by id in Grammar.edges.
+const (
+	edgeClose = iota
+	edgeOpen
+)
 
 // maxMember is the longest name of a member that is looked at, as it is written.
 const maxMember = 64
@@ -54,7 +61,10 @@ func New(c Config) *Grammar {
 	if c.Args == nil {
 		c.Args = []string{"arguments", "parameters"}
 	}
-	return &Grammar{cfg: c, toName: `{"` + c.Names[0] + `": "`, toArgs: `", "` + c.Args[0] + `": `}
+	return &Grammar{
+		cfg: c, toName: `{"` + c.Names[0] + `": "`, toArgs: `", "` + c.Args[0] + `": `,
+		edges: match.New(c.Close, c.Open),
+	}
 }
 
 // Openers implements grammar.Grammar.
