@@ -14,7 +14,7 @@ const DefaultLimit = 8 << 20
 const (
 	// firstSize is the buffer an ordinary stream of tokens never outgrows. A read as large as what the
 	// connection buffers leaves nothing behind that Ready does not see.
-	firstSize = 16 << 10
+	firstSize = 24 << 10
 	// maxKept is the largest buffer that serves another stream.
 	maxKept = 64 << 10
 )

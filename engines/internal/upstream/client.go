@@ -4,12 +4,9 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"strings"
 	"sync"
@@ -26,11 +23,11 @@ const (
 )
 
 const (
-	// maxErrorBody is how much of an error's body is read.
+	// maxErrorBody is how much of an error's body is read, maxErrorTime for how long.
 	maxErrorBody = 64 << 10
-	// readBuffer is what a connection takes in one read. A burst of tokens comes with one system call
-	// and leaves in one delta; 4 KB, the default, are a dozen tokens.
-	readBuffer = 16 << 10
+	maxErrorTime = 10 * time.Second
+
+	mediaJSON = "application/json"
 )
 
 // Options say how to reach a server.
@@ -47,14 +44,14 @@ type Options struct {
 // concurrent use.
 type Client struct {
 	name    string
-	base    string   // without a slash at the end
-	root    string   // base without a trailing /v1
-	auth    []string // values of headers, made once: Authorization, nil for none,
-	json    []string // and the two media types
-	events  []string
-	trans   *http.Transport
-	bodies  sync.Pool // of *Body
-	readers sync.Pool // of *ssein.Reader
+	base    string // without a slash at the end
+	root    string // base without a trailing /v1
+	auth    string // the Authorization header, empty for none
+	host    string // of the Host header
+	pool    *pool
+	timeout time.Duration // until the headers of an answer
+	bodies  sync.Pool     // of *Body
+	readers sync.Pool     // of *ssein.Reader
 }
 
 // Forward is what a request carries of the one that it is made for.
@@ -82,34 +79,33 @@ func New(o Options) (*Client, error) {
 		o.MaxConns = DefaultMaxConns
 	}
 	u.Host = strings.TrimSuffix(u.Host, ":") // an empty port is the scheme's
-	c := &Client{
-		name: o.Name, base: strings.TrimRight(u.String(), "/"),
-		json: []string{"application/json"}, events: []string{eventStream},
+	for i := range len(u.Host) {
+		if ch := u.Host[i]; ch <= ' ' || ch >= 0x7f {
+			return nil, fmt.Errorf("engine %s: base URL %s: the host holds %q, want ASCII", o.Name, u.Redacted(), ch)
+		}
 	}
+	c := &Client{name: o.Name, base: strings.TrimRight(u.String(), "/"), host: withoutZone(u.Host), timeout: o.HeaderTimeout, pool: newPool(u, o)}
 	c.root = strings.TrimSuffix(c.base, "/v1")
 	if o.APIKey != "" {
-		c.auth = []string{"Bearer " + o.APIKey}
-	}
-	var protocols http.Protocols
-	protocols.SetHTTP1(true)
-	c.trans = &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: o.DialTimeout, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:    o.DialTimeout,
-		ResponseHeaderTimeout:  o.HeaderTimeout,
-		MaxConnsPerHost:        o.MaxConns,
-		MaxIdleConns:           o.MaxConns,
-		MaxIdleConnsPerHost:    o.MaxConns,
-		IdleConnTimeout:        90 * time.Second,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: 64 << 10,
-		ReadBufferSize:         readBuffer,
-		Protocols:              &protocols,
+		if forwardable("X-Key", o.APIKey) == "" {
+			return nil, fmt.Errorf("engine %s: the API key holds characters that a header cannot", o.Name)
+		}
+		c.auth = "Bearer " + o.APIKey
 	}
 	return c, nil
 }
 
+// withoutZone takes the zone off an IPv6 address: it means something on this machine only (RFC 6874).
+func withoutZone(host string) string {
+	open, end := strings.IndexByte(host, '%'), strings.LastIndexByte(host, ']')
+	if open < 0 || end < open {
+		return host
+	}
+	return host[:open] + host[end:]
+}
+
 // Close drops idle connections; running streams keep theirs.
-func (c *Client) Close() { c.trans.CloseIdleConnections() }
+func (c *Client) Close() { c.pool.close() }
 
 // URL joins a path to the base URL.
 func (c *Client) URL(path string) string { return c.base + path }
@@ -124,29 +120,23 @@ func (c *Client) Get(ctx context.Context, address string, limit int64) ([]byte, 
 	if err != nil {
 		return nil, c.Fail(engines.ClassRefused, "request", err)
 	}
-	body := c.Body()
-	defer body.release()
-	header := make(http.Header, 1)
-	if c.auth != nil {
-		header["Authorization"] = c.auth
-	}
-	return c.whole(ctx, request(ctx, http.MethodGet, to, header, body), body, limit)
+	return c.whole(ctx, &request{method: http.MethodGet, to: to}, limit)
 }
 
 // Post sends JSON to the address and returns the body of a success, at most limit bytes of it. It takes
 // body over; to must not change while the client is used.
 func (c *Client) Post(ctx context.Context, to *url.URL, body *Body, f Forward, limit int64) ([]byte, error) {
-	defer body.release()
-	return c.whole(ctx, request(ctx, http.MethodPost, to, c.header(f, c.json), body), body, limit)
+	defer c.release(body)
+	return c.whole(ctx, &request{method: http.MethodPost, to: to, accept: mediaJSON, forward: f, body: body.Buf}, limit)
 }
 
-func (c *Client) whole(ctx context.Context, req *http.Request, body *Body, limit int64) ([]byte, error) {
-	resp, err := c.do(ctx, req, body)
+func (c *Client) whole(ctx context.Context, r *request, limit int64) ([]byte, error) {
+	x, err := c.do(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	b, err := io.ReadAll(io.LimitReader(x.Body, limit+1))
+	x.close(err == nil && int64(len(b)) <= limit)
 	if err != nil {
 		return nil, c.broke(ctx, "read the answer", err)
 	}
@@ -156,101 +146,31 @@ func (c *Client) whole(ctx context.Context, req *http.Request, body *Body, limit
 	return b, nil
 }
 
-// request makes what http.NewRequest does, of parts that are there already.
-func request(ctx context.Context, method string, to *url.URL, header http.Header, body *Body) *http.Request {
-	req := &http.Request{Method: method, URL: to, Host: to.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	if len(body.Buf) > 0 {
-		req.Body, req.GetBody, req.ContentLength = body.open(), body.reopen, int64(len(body.Buf))
-	}
-	return req.WithContext(body.traced(ctx))
-}
-
-// header makes a request's headers. They are the transport's until it has written them, which may be
-// later than the answer, so they are not pooled.
-func (c *Client) header(f Forward, accept []string) http.Header {
-	const own = 4
-	h := make(http.Header, own+len(f.Headers))
-	values := make([]string, 0, 1+len(f.Headers))
-	forward := func(key, value string) {
-		if key = forwardable(key, value); key != "" {
-			values = append(values, value)
-			h[key] = values[len(values)-1 : len(values) : len(values)]
-		}
-	}
-	if f.ID != "" {
-		forward("X-Request-Id", f.ID)
-	}
-	for k, v := range f.Headers {
-		forward(k, v)
-	}
-	h["Content-Type"], h["Accept"] = c.json, accept
-	if c.auth != nil {
-		h["Authorization"] = c.auth
-	}
-	return h
-}
-
-// forwardable is the canonical form of key. It is empty for headers that belong to the connection or
-// to this client, and such as HTTP does not allow.
-func forwardable(key, value string) string {
-	canonical := textproto.CanonicalMIMEHeaderKey(key)
-	switch canonical {
-	case "", "Authorization", "Connection", "Content-Length", "Content-Type", "Content-Encoding", "Transfer-Encoding", "Accept",
-		"Accept-Encoding", "Host", "Te", "Trailer", "Upgrade", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Expect", "Cookie":
-		return ""
-	}
-	for i := range len(key) {
-		if c := key[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("()<>@,;:\\\"/[]?={}", c) >= 0 {
-			return ""
-		}
-	}
-	for i := range len(value) {
-		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return ""
-		}
-	}
-	return canonical
-}
-
-// do sends req and returns a 2xx response; anything else is an error.
-func (c *Client) do(ctx context.Context, req *http.Request, body *Body) (*http.Response, error) {
-	resp, err := c.roundTrip(req, body)
+// do sends r and returns a 2xx answer; anything else is an error. There are no redirects.
+func (c *Client) do(ctx context.Context, r *request) (*exchange, error) {
+	x, err := c.roundTrip(ctx, r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, c.canceled(ctx)
 		}
 		return nil, c.Fail(engines.ClassUnavailable, "no answer", err)
 	}
-	if resp.StatusCode/100 == 2 {
-		return resp, nil
+	if x.StatusCode/100 == 2 {
+		return x, nil
 	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	b, err := x.explanation()
 	if err != nil && ctx.Err() != nil {
 		return nil, c.canceled(ctx)
 	}
-	return nil, c.status(resp, b)
+	return nil, c.status(x.Response, b)
 }
 
-// roundTrip sends req on a kept connection or a new one. A kept one may have been closed by the server
-// at that very moment, which says nothing of the server: then the request goes out once more on a new
-// one. It uses the transport rather than a Client: no redirects, no cookies, no URLs in errors.
-func (c *Client) roundTrip(req *http.Request, body *Body) (*http.Response, error) {
-	resp, err := c.trans.RoundTrip(req)
-	if err == nil || !body.onKept() || req.Context().Err() != nil {
-		return resp, err
-	}
-	if wait, ok := errors.AsType[net.Error](err); ok && wait.Timeout() {
-		return resp, err
-	}
-	c.trans.CloseIdleConnections()
-	again := req.Clone(req.Context())
-	if req.GetBody != nil {
-		if again.Body, err = req.GetBody(); err != nil {
-			return nil, err
-		}
-	}
-	return c.trans.RoundTrip(again)
+// explanation reads the body of an error and closes the exchange.
+func (x *exchange) explanation() ([]byte, error) {
+	_ = x.conn.SetReadDeadline(time.Now().Add(maxErrorTime)) // a closed connection tells by its read
+	b, err := io.ReadAll(io.LimitReader(x.Body, maxErrorBody))
+	x.close(err == nil && len(b) < maxErrorBody)
+	return b, err
 }
 
 // canceled is not an *engines.Error: the caller's own context ended, so there is nothing to retry.

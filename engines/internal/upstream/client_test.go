@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -159,25 +158,6 @@ func TestOneWrite(t *testing.T) {
 	}
 	if first := <-got; !strings.HasPrefix(first, "POST /x HTTP/1.1\r\n") || !strings.HasSuffix(first, "\r\n\r\n"+body) {
 		t.Errorf("the first read of the server was %d bytes: %.60q", len(first), first)
-	}
-}
-
-// TestCallersTrace: a trace in the caller's context sees its own requests and no others.
-func TestCallersTrace(t *testing.T) {
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
-	c := client(t, upstream.Options{BaseURL: s.URL})
-	var conns, writes atomic.Int32
-	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-		GotConn:      func(httptrace.GotConnInfo) { conns.Add(1) },
-		WroteRequest: func(httptrace.WroteRequestInfo) { writes.Add(1) },
-	})
-	for i, ctx := range []context.Context{t.Context(), traced, t.Context(), traced, t.Context()} {
-		if _, err := c.Post(ctx, at(t, c, "/"), bodyOf(c, "{}"), upstream.Forward{}, 10); err != nil {
-			t.Fatalf("request %d: %v", i, err)
-		}
-	}
-	if conns.Load() != 2 || writes.Load() != 2 {
-		t.Errorf("%d connections and %d requests of 2 were traced", conns.Load(), writes.Load())
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/weirgate/weir/engines"
@@ -23,15 +22,12 @@ const drainTime = 50 * time.Millisecond
 
 // Events is an answered request that streams server-sent events. It is pulled by one goroutine.
 type Events struct {
-	client  *Client
-	ctx     context.Context //nolint:containedctx // the caller's; it outlives Open because the stream does
-	cancel  context.CancelFunc
-	body    io.ReadCloser
-	sse     *ssein.Reader // nil once closed, when it serves another stream
-	tail    time.Duration // how long Next waits, 0 for ever
-	timer   *time.Timer
-	expired atomic.Bool
-	closed  bool
+	client *Client
+	ctx    context.Context //nolint:containedctx // the caller's; it outlives Open because the stream does
+	x      *exchange
+	sse    *ssein.Reader // nil once closed, when it serves another stream
+	tail   time.Duration // how long Next waits, 0 for ever
+	closed bool
 }
 
 // ErrClosed is what Next returns after Close.
@@ -41,24 +37,20 @@ var ErrClosed = errors.New("stream is closed")
 // limit bounds one event in bytes, 0 means ssein.DefaultLimit. It takes body over; to must not change
 // while the client is used. Cancelling ctx closes the connection at once.
 func (c *Client) Open(ctx context.Context, to *url.URL, body *Body, f Forward, limit int) (*Events, error) {
-	defer body.release()
-	inner, cancel := context.WithCancel(ctx)
-	resp, err := c.do(ctx, request(inner, http.MethodPost, to, c.header(f, c.events), body), body) //nolint:bodyclose // Events.Close and noStream close it
+	defer c.release(body)
+	x, err := c.do(ctx, &request{method: http.MethodPost, to: to, accept: eventStream, forward: f, body: body.Buf})
 	if err != nil {
-		cancel()
 		return nil, err
 	}
-	if !streams(resp.Header.Get("Content-Type")) {
-		err := c.noStream(ctx, resp)
-		cancel()
-		return nil, err
+	if !streams(x.Header.Get("Content-Type")) {
+		return nil, c.noStream(ctx, x)
 	}
 	sse, ok := c.readers.Get().(*ssein.Reader)
 	if !ok {
 		sse = &ssein.Reader{}
 	}
-	sse.Reset(resp.Body, limit)
-	return &Events{client: c, ctx: ctx, cancel: cancel, body: resp.Body, sse: sse}, nil
+	sse.Reset(x.Body, limit)
+	return &Events{client: c, ctx: ctx, x: x, sse: sse}, nil
 }
 
 // streams reports whether a content type is that of an event stream.
@@ -73,18 +65,17 @@ func streams(contentType string) bool {
 
 // noStream is the error for a success that is not a stream: an error in a body of its own, or a page
 // of something that is no engine.
-func (c *Client) noStream(ctx context.Context, resp *http.Response) error {
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+func (c *Client) noStream(ctx context.Context, x *exchange) error {
+	b, err := x.explanation()
 	if err != nil && ctx.Err() != nil {
 		return c.canceled(ctx)
 	}
-	message := fmt.Sprintf("answer of type %q, want text/event-stream", resp.Header.Get("Content-Type"))
+	message := fmt.Sprintf("answer of type %q, want text/event-stream", x.Header.Get("Content-Type"))
 	if t := parseFailure(b); t.structured {
 		message += ": " + t.message
 	}
 	e := c.Fail(engines.ClassProtocol, message, nil)
-	e.Status = resp.StatusCode
+	e.Status = x.StatusCode
 	return e
 }
 
@@ -101,7 +92,7 @@ func (e *Events) Next() (ssein.Event, error) {
 	if err == nil {
 		return ev, nil
 	}
-	if err == io.EOF || e.expired.Load() && e.ctx.Err() == nil {
+	if err == io.EOF || e.tail > 0 && timedOut(err) && e.ctx.Err() == nil {
 		return ssein.Event{}, io.EOF
 	}
 	if _, big := errors.AsType[*ssein.TooLargeError](err); big {
@@ -118,18 +109,9 @@ func (e *Events) Cut() bool { return !e.closed && e.sse.Pending() }
 func (e *Events) EndWithin(d time.Duration) { e.tail = d }
 
 func (e *Events) wait() (ssein.Event, error) {
-	if e.tail <= 0 || e.sse.Ready() {
-		return e.sse.Next()
+	if e.tail > 0 && !e.sse.Ready() {
+		_ = e.x.conn.SetReadDeadline(time.Now().Add(e.tail)) // a closed connection tells by its read
 	}
-	if e.timer == nil {
-		e.timer = time.AfterFunc(e.tail, func() {
-			e.expired.Store(true)
-			e.cancel()
-		})
-	} else {
-		e.timer.Reset(e.tail)
-	}
-	defer e.timer.Stop()
 	return e.sse.Next()
 }
 
@@ -141,14 +123,12 @@ func (e *Events) Close(told bool) error {
 	}
 	e.closed = true
 	if told && !e.sse.Ended() && e.ctx.Err() == nil {
-		late := time.AfterFunc(drainTime, e.cancel)
+		_ = e.x.conn.SetReadDeadline(time.Now().Add(drainTime)) // a closed connection tells by its read
 		e.sse.Discard()
-		late.Stop()
 	}
-	e.cancel()
-	err := e.body.Close()
+	e.x.close(e.sse.Ended())
 	e.sse.Reset(nil, 0)
 	e.client.readers.Put(e.sse)
 	e.sse = nil
-	return err
+	return nil
 }
