@@ -28,6 +28,8 @@ type Limits struct {
 	Elements       int // entries of all element segments together
 	Body           int // one function body, its locals included
 	Locals         int // locals of one function, parameters aside
+	Nesting        int // blocks within blocks of one function
+	Depth          int // functions that are open at a time
 	CustomSections int
 }
 
@@ -50,6 +52,8 @@ func DefaultLimits() Limits {
 		Elements:       200_000,
 		Body:           256 << 10,
 		Locals:         10_000,
+		Nesting:        2_000,
+		Depth:          1_000,
 		CustomSections: 1_000,
 	}
 }
