@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -146,7 +147,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	if err != nil {
 		return nil, err
 	}
-	guest, err := g.guest(m)
+	m, guest, err := g.parser(s, m, t, cmp.Or(session(t, req), c.RequestID))
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,8 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 		tn.Parser = guest
 	}
 	meter := g.metrics.Begin(*labels)
-	tn.Meter = &turnMeter{turn: meter, metrics: g.metrics, plugin: m.parserName, log: g.log, id: c.RequestID}
+	tn.Meter = &turnMeter{turn: meter, metrics: g.metrics, plugin: m.parserName, guest: guest, log: g.log, id: c.RequestID}
+	beside := g.beside(s, m, t, guest, tn)
 	if len(c.Request.Ignored) > 0 {
 		g.log.LogAttrs(ctx, slog.LevelDebug, "members without effect", slog.String(telemetry.KeyRequestID, c.RequestID), slog.Any(telemetry.KeyIgnored, c.Request.Ignored))
 	}
@@ -175,6 +177,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 		if guest != nil {
 			guest.Close()
 		}
+		beside.close(ctx)
 		permit.Release()
 		meter.End(ctx, g.log, result(c.RequestID, o))
 	}}, nil
@@ -184,7 +187,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 func (g *Gateway) turn(s *snapshot, m *model, t *tenant.Tenant, c *httpapi.Call, req *conv.Request, p *turn.Prompt, er *engines.Request) *turn.Turn {
 	dispatch := t.Dispatch || c.Header.Get("X-Weir-Dispatch") == "1"
 	tn := &turn.Turn{
-		Request: er, Prompt: p, Abort: s.config.Plugins.Failure == config.FailureAbort,
+		Request: er, Prompt: p, Abort: s.config.Plugins.FailureOf(m.parserName) == config.FailureAbort,
 		Assemble: assemble.Options{
 			Tools: req.Tools, Choice: req.Choice, EmitUnknown: m.UnknownTools == config.UnknownEmit, Stop: req.Stop,
 			KeepRaw: !c.Streamed, Dispatch: dispatch && c.Streamed, ID: callID(c.Surface),
@@ -200,12 +203,17 @@ func (g *Gateway) turn(s *snapshot, m *model, t *tenant.Tenant, c *httpapi.Call,
 	return tn
 }
 
-// guest opens the parser's guest of one stream.
-func (g *Gateway) guest(m *model) (*plughost.Stream, error) {
-	s, err := m.stream(g.registry)
+// guest opens the parser's guest of one stream. It is nil for a model whose output is not parsed, also because
+// its parser is quarantined and may pass as text.
+func (g *Gateway) guest(s *snapshot, m *model, t *tenant.Tenant) (*plughost.Stream, error) {
+	guest, err := m.stream(g.registry, t.Name)
 	switch {
 	case err == nil:
-		return s, nil
+		return guest, nil
+	case errors.Is(err, plughost.ErrQuarantined) && s.config.Plugins.FailureOf(m.parserName) != config.FailureAbort:
+		return nil, nil
+	case errors.Is(err, plughost.ErrQuarantined):
+		return nil, fault.Wrap(fault.Unavailable, err, "the parser plugin of this model is quarantined")
 	case errors.Is(err, plughost.ErrUnknown):
 		return nil, fault.Wrap(fault.Unavailable, err, "the parser plugin of this model is not loaded")
 	}
@@ -286,6 +294,7 @@ type turnMeter struct {
 	turn    *telemetry.Turn
 	metrics *telemetry.Metrics
 	plugin  string
+	guest   *plughost.Stream // nil for output that is not parsed
 	log     *slog.Logger
 	id      string
 }
@@ -295,9 +304,14 @@ func (m *turnMeter) Tokens(n int) { m.turn.Tokens(n) }
 
 // PluginFault counts a parser that failed and says why, once a stream.
 func (m *turnMeter) PluginFault(f *host.Fault) {
-	m.metrics.ParserFault(m.plugin, f.Export)
+	kind := plughost.KindOf(f)
+	m.metrics.PluginFault(m.plugin, f.Export, string(kind))
+	if m.guest != nil {
+		m.guest.Plugin().Report(f)
+	}
 	m.log.LogAttrs(context.Background(), slog.LevelWarn, "parser failed",
-		slog.String(telemetry.KeyRequestID, m.id), slog.String(telemetry.KeyPlugin, m.plugin), slog.String(telemetry.KeyExport, f.Export), slog.String(telemetry.KeyError, f.Err.Error()))
+		slog.String(telemetry.KeyRequestID, m.id), slog.String(telemetry.KeyPlugin, m.plugin), slog.String(telemetry.KeyExport, f.Export),
+		slog.String(telemetry.KeyKind, string(kind)), slog.String(telemetry.KeyError, f.Err.Error()))
 }
 
 func result(id string, o turn.Outcome) telemetry.Result {

@@ -21,7 +21,6 @@ import (
 	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/tokenizer"
 	tokens "github.com/weirgate/weir/gateway/tokenizer/builtin"
-	"github.com/weirgate/weir/plugins/builtin"
 )
 
 // Options of a gateway. The zero value is the embedded default configuration.
@@ -107,47 +106,8 @@ func (g *Gateway) load() (*config.Config, error) {
 	return w.Current(), nil
 }
 
-// openPlugins loads the built-in guest and what lies in the plugin folder.
-func (g *Gateway) openPlugins(ctx context.Context, c *config.Config) error {
-	host, err := plughost.New(plughost.Options{CacheDir: c.Plugins.CacheDir, Log: g.log})
-	if err != nil {
-		return err
-	}
-	g.host = host
-	g.registry = plughost.NewRegistry(host, g.pluginChanged)
-	p, err := host.Load(ctx, builtinName, builtin.Wasm(), "built in")
-	if err != nil {
-		return fmt.Errorf("built-in plugins: %w", err)
-	}
-	if err := g.registry.AddBuiltin(p); err != nil {
-		return fmt.Errorf("built-in plugins: %w", err)
-	}
-	if c.Plugins.Dir != "" {
-		g.registry.Scan(ctx, c.Plugins.Dir)
-	}
-	return nil
-}
-
-func (g *Gateway) pluginChanged(ch plughost.Change) {
-	if ch.New == nil {
-		g.metrics.PluginGone(ch.Name)
-		return
-	}
-	g.metrics.PluginLoaded(ch.Name, int(ch.Generation))
-}
-
 // Handler serves the public address.
 func (g *Gateway) Handler() http.Handler { return g.handler }
-
-// Admin serves metrics and health.
-func (g *Gateway) Admin() http.Handler {
-	return telemetry.Admin(g.metrics, func() error {
-		if g.draining.Load() {
-			return errors.New("shutting down")
-		}
-		return nil
-	})
-}
 
 // Reload reads the configuration file again. On any error what held before still holds.
 func (g *Gateway) Reload() error {

@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/plan"
@@ -12,7 +14,10 @@ import (
 	"github.com/weirgate/weir/gateway/internal/assemble"
 	"github.com/weirgate/weir/gateway/internal/canon"
 	"github.com/weirgate/weir/gateway/internal/chatml"
+	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/internal/tenant"
 	"github.com/weirgate/weir/gateway/internal/turn"
 )
@@ -30,7 +35,7 @@ func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	if m.Family == "" {
 		return estimated(req), req, nil
 	}
-	ops, err := m.plan(req)
+	ops, err := g.plan(m, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,17 +57,27 @@ func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	return out, &decided, nil
 }
 
-// plan asks the model's policy.
-func (m *model) plan(req *conv.Request) ([]plan.Op, error) {
+// plan asks the model's policy. One that fails ends the turn, unless its failure policy says that the prompt
+// is then made as if there were no policy.
+func (g *Gateway) plan(m *model, req *conv.Request) ([]plan.Op, error) {
 	outline, err := chatml.Outline(req, m.Thinking)
 	if err != nil {
 		return nil, err
 	}
 	ops, err := m.planner.Ops(outline)
-	if err != nil {
-		return nil, fault.Wrap(fault.Plugin, err, "the model's template policy failed")
+	if err == nil {
+		return ops, nil
 	}
-	return ops, nil
+	p := m.planner.Plugin()
+	p.Report(err)
+	g.metrics.PluginFault(p.Name, abi.ExportPlan, string(plughost.KindOf(err)))
+	fall := g.current.Load().config.Plugins.FailureOf(p.Name) == config.FailureFallback
+	g.log.LogAttrs(context.Background(), slog.LevelWarn, "template policy failed", slog.String(telemetry.KeyPlugin, p.Name), slog.String(telemetry.KeyModel, m.ID),
+		slog.Bool(telemetry.KeyFallback, fall), slog.String(telemetry.KeyError, err.Error()))
+	if fall {
+		return nil, nil
+	}
+	return nil, fault.Wrap(fault.Plugin, err, "the model's template policy failed")
 }
 
 // count sets the prompt's length: exact with the vocabulary that the engine shares with weir (sim), or

@@ -74,6 +74,7 @@ func (g *Gateway) serve(ctx context.Context, servers []*server, ready func()) er
 	if c.Plugins.Watch && c.Plugins.Dir != "" {
 		group.Go(func() { g.registry.Watch(work, c.Plugins.Dir) })
 	}
+	group.Go(func() { g.registry.Tend(work) })
 	if g.watcher != nil {
 		group.Go(func() { g.watcher.Run(work) })
 	}

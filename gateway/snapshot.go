@@ -12,6 +12,7 @@ import (
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
 	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/shadow"
 	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/internal/tenant"
 	"github.com/weirgate/weir/plugins/parser"
@@ -26,6 +27,7 @@ type snapshot struct {
 	config   *config.Config
 	tenants  *tenant.Registry
 	models   map[string]*model
+	shadows  *shadow.Store // the same for all
 	settings httpapi.Settings
 }
 
@@ -36,6 +38,8 @@ type model struct {
 	parserConfig []byte // open config of its parser plugin
 	parserName   string // plugin that holds the parser; empty: output is not parsed
 	planner      *plughost.Planner
+	shadow       *model // with the plugin that is compared as its parser; nil: none
+	canary       *model // with the plugin that parses a share of the streams; nil: none
 }
 
 // ConfigOptions are the names that a configuration may use.
@@ -67,12 +71,14 @@ func (g *Gateway) apply(c *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("model %s: %w", c.Models[i].ID, err)
 		}
+		m.shadow, m.canary = g.variant(m, m.Shadow), g.variant(m, m.Canary.Parser)
 		s.models[m.ID] = m
 	}
 	var prev *tenant.Registry
 	if old := g.current.Load(); old != nil {
-		prev = old.tenants
+		prev, s.shadows = old.tenants, old.shadows
 	}
+	s.keepShadows()
 	s.tenants = tenant.New(c, prev)
 	s.settings = httpapi.Settings{
 		MaxBody: c.Server.MaxBody, Hosts: c.Server.Hosts, AnyHost: len(c.Server.Hosts) == 0 && !loopback(listen),
@@ -80,6 +86,7 @@ func (g *Gateway) apply(c *config.Config) error {
 	}
 	g.pool.keep(engines)
 	g.setKnown(c)
+	g.registry.SetRules(rules(c))
 	telemetry.SetLevel(&g.level, c.Log.Level)
 	g.current.Store(s)
 	return nil
@@ -187,23 +194,23 @@ func (g *Gateway) parserConfig(m *config.Model, engines []*engine) []byte {
 	return append(doc, `}}`...)
 }
 
-// stream opens the model's parser for one stream, over a swap that happens in between. The result is
-// nil for a model whose output is not parsed.
-func (m *model) stream(r *plughost.Registry) (*plughost.Stream, error) {
+// stream opens the model's parser for one stream of a tenant, over a swap that happens in between. The result
+// is nil for a model whose output is not parsed.
+func (m *model) stream(r *plughost.Registry, tenant string) (*plughost.Stream, error) {
 	if m.parserName == "" {
 		return nil, nil
+	}
+	if m.parserName == builtinName {
+		tenant = "" // what weir brings along is trusted with what tenants share
 	}
 	for {
 		p, err := r.Lookup(m.parserName)
 		if err != nil {
 			return nil, err
 		}
-		parser, err := p.Parser(m.parserConfig)
+		s, err := p.Open(tenant, m.parserConfig)
 		if err == nil {
-			var s *plughost.Stream
-			if s, err = parser.Stream(); err == nil {
-				return s, nil
-			}
+			return s, nil
 		}
 		if !errors.Is(err, plughost.ErrRetired) {
 			return nil, err

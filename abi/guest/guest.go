@@ -69,28 +69,31 @@ type Input struct {
 	Flags uint32
 }
 
-// Out collects the records of one call. Records are emitted in order and without gaps, so that every
-// byte of the input up to the last record is accounted for.
+// Out collects the records of one call, at most abi.MaxRecords; one more panics. Records are emitted in
+// order and without gaps, so that every byte of the input up to the last record is accounted for.
 type Out struct {
-	recs []record.Record
-	pos  uint32
+	n    int
+	next uint32 // where the next record points to
 	base uint32
+	recs [abi.MaxRecords]record.Record // no slice, so that Emit has nothing to grow and can be part of its caller
 }
 
 // Emit says that the next n bytes of the input are of this kind.
 func (o *Out) Emit(k record.Kind, f record.Flags, aux uint32, n int) {
-	o.recs = append(o.recs, record.Record{Kind: k, Flags: f, Ptr: o.base + o.pos, Len: uint32(n), Aux: aux})
-	o.pos += uint32(n)
+	r := &o.recs[o.n]
+	o.n++
+	r.Kind, r.Flags, r.Ptr, r.Len, r.Aux = k, f, o.next, uint32(n), aux
+	o.next += uint32(n)
 }
 
 // Extend lengthens the last record by n bytes if it is of this kind, flags and aux, else emits one. It
 // keeps the number of records small where content is found in several steps.
 func (o *Out) Extend(k record.Kind, f record.Flags, aux uint32, n int) {
-	if i := len(o.recs) - 1; i >= 0 {
-		r := &o.recs[i]
+	if o.n > 0 {
+		r := &o.recs[o.n-1]
 		if r.Kind == k && r.Flags == f && r.Aux == aux {
 			r.Len += uint32(n)
-			o.pos += uint32(n)
+			o.next += uint32(n)
 			return
 		}
 	}
@@ -98,16 +101,16 @@ func (o *Out) Extend(k record.Kind, f record.Flags, aux uint32, n int) {
 }
 
 // Pos is the offset in the input up to which records were emitted.
-func (o *Out) Pos() int { return int(o.pos) }
+func (o *Out) Pos() int { return int(o.next - o.base) }
 
 // Len is the number of records emitted so far.
-func (o *Out) Len() int { return len(o.recs) }
+func (o *Out) Len() int { return o.n }
 
-// Records returns what was emitted, with offsets relative to base.
-func (o *Out) Records() []record.Record { return o.recs }
+// Records returns what was emitted, with offsets relative to base. It is valid until Reset.
+func (o *Out) Records() []record.Record { return o.recs[:o.n] }
 
-// Reset empties o; records will point to base. It keeps the memory.
-func (o *Out) Reset(base uint32) { o.recs, o.pos, o.base = o.recs[:0], 0, base }
+// Reset empties o; records will point to base.
+func (o *Out) Reset(base uint32) { o.n, o.next, o.base = 0, base, base }
 
 // Thinking says whether the prompt asked the model to think.
 type Thinking uint32

@@ -105,6 +105,23 @@ func TestOut(t *testing.T) {
 	}
 }
 
+func TestOutIsBounded(t *testing.T) {
+	var o guest.Out
+	for range abi.MaxRecords {
+		o.Emit(record.Marker, 0, 0, 0)
+	}
+	o.Extend(record.Marker, 0, 0, 1)
+	if o.Len() != abi.MaxRecords || o.Pos() != 1 {
+		t.Fatalf("%d records, position %d", o.Len(), o.Pos())
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("one record too many is taken")
+		}
+	}()
+	o.Emit(record.Marker, 0, 0, 0)
+}
+
 func TestWindowOfAliases(t *testing.T) {
 	var s struct {
 		mode uint8

@@ -45,6 +45,10 @@ type Sink interface {
 // ErrProtocol is wrapped by the faults of a guest that breaks the ABI.
 var ErrProtocol = errors.New("plugin breaks the ABI")
 
+// ErrRecords is wrapped by the faults of a guest that returns too many records, or ones that are not the
+// input in order. It is a kind of ErrProtocol.
+var ErrRecords = fmt.Errorf("%w: records", ErrProtocol)
+
 // ErrSticky is wrapped by the fault of a guest without a window whose call was refused: what it did in its
 // own memory cannot be taken back, so the stream goes on raw.
 var ErrSticky = errors.New("a sticky plugin cannot take a call back")
@@ -70,8 +74,9 @@ type Stream struct {
 	sink    Sink
 	call    Call
 	saved   []byte        // window before the call, to go back to
-	buf     []byte        // held bytes, then the piece
-	spans   []record.Span // of buf
+	buf     []byte        // what is held between two feeds
+	in      []byte        // within a feed or finish: what is still to be consumed, in buf or in the caller's bytes
+	spans   []record.Span // of in, or of buf between two feeds
 	refused record.Span   // verdict that stands: no call begins or gets its name at or before Off
 	hasRef  bool
 	first   [8]record.Record // memory for the records of a call; more are rare
@@ -83,8 +88,9 @@ type Stream struct {
 	fed     bool
 }
 
-// firstHeld is the room for held bytes that a new stream has: markers and short headers.
-const firstHeld = 128
+// firstHeld is the room that a stream makes for held bytes when it first has some: markers and short headers,
+// with the piece behind them.
+const firstHeld = 64
 
 // Open begins a stream. start is the encoded start block. A guest that fails at start leaves a usable
 // stream in raw mode, and the error tells why.
@@ -92,10 +98,8 @@ func Open(g Guest, sink Sink, start []byte) (*Stream, error) {
 	s := &Stream{guest: g, sink: sink}
 	t := g.Template()
 	n := len(t)
-	// One allocation for what has no pointers. A buffer of a piece is enough for most streams; one that
-	// holds much lets it grow.
-	b := make([]byte, n+n+abi.MaxPiece+firstHeld)
-	s.call.Window, s.saved, s.buf = b[:n:n], b[n:2*n:2*n], b[2*n:2*n]
+	b := make([]byte, n+n)
+	s.call.Window, s.saved = b[:n:n], b[n:]
 	copy(s.call.Window, t)
 	s.call.Records = s.first[:0]
 	if err := g.Start(s.call.Window, start); err != nil {
@@ -143,8 +147,8 @@ func (s *Stream) fail(export string, err error) error {
 }
 
 func (s *Stream) flushRaw() error {
-	b := s.buf
-	s.buf, s.spans = s.buf[:0], s.spans[:0]
+	b := s.in
+	s.in, s.spans = nil, s.spans[:0]
 	return s.text(b)
 }
 
@@ -170,20 +174,43 @@ func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
 		}
 		end, used := s.piece(p, done, spans)
 		if end == done && done < len(p) {
-			s.buf = append(s.buf, p[done:]...)
-			return s.fail(abi.ExportFeed, fmt.Errorf("%w: %d spans left unconsumed", ErrProtocol, len(s.spans)))
+			s.append(p[done:])
+			err := s.fail(abi.ExportFeed, fmt.Errorf("%w: %d spans left unconsumed", ErrProtocol, len(s.spans)))
+			s.settle()
+			return err
 		}
-		s.buf = append(s.buf, p[done:end]...)
+		s.append(p[done:end])
 		done, spans = end, spans[used:]
 		flags := uint32(0)
 		if boundary && done == len(p) {
 			flags = abi.FlagBoundary
 		}
-		if err := s.run(flags); err != nil || done == len(p) {
+		err := s.run(flags)
+		s.settle()
+		if err != nil || done == len(p) {
 			return err
 		}
 	}
 	return nil
+}
+
+// append makes b, behind what is held, the input. Where nothing is held b is not copied.
+func (s *Stream) append(b []byte) {
+	if len(s.buf) == 0 {
+		s.in = b
+		return
+	}
+	s.buf = append(s.buf, b...)
+	s.in = s.buf
+}
+
+// settle keeps what is left of the input until the next feed.
+func (s *Stream) settle() {
+	if len(s.in) > 0 && cap(s.buf) == 0 {
+		s.buf = make([]byte, 0, max(firstHeld, len(s.in)))
+	}
+	s.buf = append(s.buf[:0], s.in...) // which may lie in buf
+	s.in = nil
 }
 
 // piece chooses how much of p[from:] is one piece: at most abi.MaxPiece, never through a span and never
@@ -225,12 +252,12 @@ func (s *Stream) run(flags uint32) error {
 			return err
 		}
 		if !again {
-			if len(s.buf) > abi.MaxHeld {
-				return s.fail(abi.ExportFeed, fmt.Errorf("%w: %d bytes left unconsumed, at most %d", ErrProtocol, len(s.buf), abi.MaxHeld))
+			if len(s.in) > abi.MaxHeld {
+				return s.fail(abi.ExportFeed, fmt.Errorf("%w: %d bytes left unconsumed, at most %d", ErrProtocol, len(s.in), abi.MaxHeld))
 			}
 			return nil
 		}
-		if len(s.buf) == 0 {
+		if len(s.in) == 0 {
 			return nil
 		}
 	}
@@ -247,8 +274,15 @@ func (s *Stream) Finish(why abi.Why) error {
 	if e, ok := s.sink.(Ender); ok {
 		e.Ending()
 	}
+	s.in = s.buf
+	err := s.finish(why)
+	s.settle()
+	return err
+}
+
+func (s *Stream) finish(why abi.Why) error {
 	for !s.raw && !s.ended {
-		n := len(s.buf)
+		n := len(s.in)
 		s.prepare(0)
 		if err := s.guest.Finish(&s.call, why); err != nil {
 			return s.fail(abi.ExportFinish, err)
@@ -265,7 +299,8 @@ func (s *Stream) Finish(why abi.Why) error {
 		}
 	}
 	if s.ended {
-		s.dropped += len(s.buf)
+		s.dropped += len(s.in)
+		s.in = nil
 		return nil
 	}
 	return s.flushRaw()
@@ -273,7 +308,7 @@ func (s *Stream) Finish(why abi.Why) error {
 
 func (s *Stream) prepare(flags uint32) {
 	copy(s.saved, s.call.Window)
-	s.call.In, s.call.Flags, s.call.Records = s.buf, flags, s.call.Records[:0]
+	s.call.In, s.call.Flags, s.call.Records = s.in, flags, s.call.Records[:0]
 	s.call.Spans = s.spans
 	if s.hasRef {
 		s.spans = append(s.spans, s.refused)
@@ -293,7 +328,7 @@ func (s *Stream) take(export string) (again bool, used int, err error) {
 		return false, 0, s.fail(export, err)
 	}
 	last := recs[len(recs)-1]
-	if last.Kind == record.Name && !s.sink.Accept(recs, s.buf) {
+	if last.Kind == record.Name && !s.sink.Accept(recs, s.in) {
 		if err := s.refuse(recs); err != nil {
 			return false, 0, s.fail(export, err)
 		}
@@ -310,13 +345,13 @@ func (s *Stream) take(export string) (again bool, used int, err error) {
 		if r.Kind >= record.KindIgnored {
 			continue
 		}
-		if err := s.sink.Record(r, s.buf[r.Ptr:r.Ptr+r.Len]); err != nil {
+		if err := s.sink.Record(r, s.in[r.Ptr:r.Ptr+r.Len]); err != nil {
 			return false, used, err
 		}
 		if r.Kind == record.Marker && r.Flags&record.EndTurn != 0 {
 			s.ended = true
-			s.dropped += len(s.buf) - int(r.Ptr+r.Len)
-			s.buf, s.spans = s.buf[:0], s.spans[:0]
+			s.dropped += len(s.in) - int(r.Ptr+r.Len)
+			s.in, s.spans = nil, s.spans[:0]
 			return false, used, nil
 		}
 	}
@@ -328,15 +363,15 @@ func (s *Stream) take(export string) (again bool, used int, err error) {
 // return directly after a name, and after a call_begin without one.
 func (s *Stream) check(recs []record.Record) error {
 	if len(recs) > abi.MaxRecords {
-		return fmt.Errorf("%w: %d records, at most %d", ErrProtocol, len(recs), abi.MaxRecords)
+		return fmt.Errorf("%w: %d, at most %d", ErrRecords, len(recs), abi.MaxRecords)
 	}
 	pos, header := uint64(0), false
 	for i, r := range recs {
 		if err := record.Check(r); err != nil {
 			return fmt.Errorf("%w: record %d: %w", ErrProtocol, i, err)
 		}
-		if uint64(r.Ptr) != pos || pos+uint64(r.Len) > uint64(len(s.buf)) {
-			return fmt.Errorf("%w: record %d (%v) covers [%d,+%d) of %d bytes, expected to begin at %d", ErrProtocol, i, r.Kind, r.Ptr, r.Len, len(s.buf), pos)
+		if uint64(r.Ptr) != pos || pos+uint64(r.Len) > uint64(len(s.in)) {
+			return fmt.Errorf("%w: record %d (%v) covers [%d,+%d) of %d bytes, expected to begin at %d", ErrRecords, i, r.Kind, r.Ptr, r.Len, len(s.in), pos)
 		}
 		pos += uint64(r.Len)
 		switch r.Kind {
@@ -392,7 +427,7 @@ func (s *Stream) consume(n int) {
 	if n == 0 {
 		return
 	}
-	s.buf = s.buf[:copy(s.buf, s.buf[n:])]
+	s.in = s.in[n:]
 	k := 0
 	for _, sp := range s.spans {
 		if int(sp.Off) >= n {

@@ -27,7 +27,6 @@ type Machine struct {
 	stack [MaxDepth / 64]uint64 // one bit a level: 1 object, 0 array
 	depth uint16
 	st    uint8
-	key   bool // the open string is a member name
 }
 
 // Reset makes m ready for a new value.
@@ -40,17 +39,18 @@ func (m *Machine) Depth() int { return int(m.depth) }
 func (m *Machine) Started() bool { return m.st > stValue || m.depth > 0 }
 
 // InString reports whether the next byte belongs to a string.
-func (m *Machine) InString() bool { return m.st >= stString && m.st <= stHex4 }
+func (m *Machine) InString() bool { return m.st >= stEsc && m.st <= stString }
+
+// Plain reports whether the next byte belongs to a string and changes nothing, unless it is a quote, a
+// backslash or a control character.
+func (m *Machine) Plain() bool { return m.st == stString || m.st == stKeyString }
 
 // Status tells where the parse stands, without input.
 func (m *Machine) Status() Status {
-	switch m.st {
-	case stDone:
-		return Done
-	case stBad:
-		return Bad
+	if m.st < stDone {
+		return More
 	}
-	return More
+	return Done + Status(m.st-stDone)
 }
 
 // End tells what the value is if the input ends here: a number may be whole only then.
@@ -62,9 +62,10 @@ func (m *Machine) End() Status {
 }
 
 // wholeNumber reports a state in which a number may end.
-func wholeNumber(st uint8) bool {
-	return st == stZero || st == stInt || st == stFrac || st == stExpDigits
-}
+func wholeNumber(st uint8) bool { return numbers>>(st%64)&1 != 0 }
+
+// numbers has a bit for each state in which a number may end.
+const numbers = 1<<stZero | 1<<stInt | 1<<stFrac | 1<<stExpDigits
 
 // Feed consumes bytes of b until the value ends, goes bad, or b is used up. n counts the value's own
 // bytes and the white space before and inside it; a number ends before the byte that ends it.
@@ -72,35 +73,47 @@ func wholeNumber(st uint8) bool {
 // It is one loop over tables, and reads strings by the word, since guests spend their time in it and a
 // call or a branch costs much more there than natively.
 func (m *Machine) Feed(b []byte) (n int, s Status) {
-	st := m.st
-	for n < len(b) {
-		if st == stString {
-			if n = plain(b, n); n == len(b) {
-				break
-			}
-		}
-		to := steps[st%64][classOf[b[n]]%classes]
-		if to-1 < states-1 {
+	st := uint(m.st)
+	if m.Plain() {
+		n = plain(b, 0)
+	}
+	for uint(n) < uint(len(b)) {
+		to := uint(steps[st%uint(len(steps))][classOf[b[n]]%classes])
+		switch {
+		case to-1 < uint(stKeyString)-1:
 			st = to
 			n++
-			continue
-		}
-		if to == misfit && wholeNumber(st) {
-			if st = m.after(); st == stDone {
-				break
+		case to == misfit && numbers>>(st%64)&1 != 0 && m.depth > 0:
+			st = m.next()
+		case to == uint(doQuote) && m.depth > 0:
+			st = m.next()
+			n++
+		case to <= uint(stString) && to != misfit:
+			st = to
+			n = plain(b, n+1)
+		default:
+			if n, st = m.do(n, uint8(to), uint8(st)); st >= uint(stDone) {
+				m.st = uint8(st)
+				return n, m.Status()
 			}
-			continue
-		}
-		if st = m.do(to); st == stBad {
-			break
-		}
-		n++
-		if st == stDone {
-			break
 		}
 	}
-	m.st = st
+	m.st = uint8(st)
 	return n, m.Status()
+}
+
+// plain is the offset of the first byte of b at or after from that needs attention in a string: a quote, a
+// backslash or a control character. It reads words beyond the end of b where there is memory.
+func plain(b []byte, from int) int {
+	for ; from < len(b) && cap(b)-from >= 8; from += 8 {
+		if k := special(binary.LittleEndian.Uint64(b[from : from+8])); k != 0 {
+			return min(from+bits.TrailingZeros64(k)/8, len(b))
+		}
+	}
+	for from < len(b) && !isSpecial(b[from]) {
+		from++
+	}
+	return min(from, len(b))
 }
 
 // ones and tops have the lowest and the highest bit of each byte.
@@ -109,91 +122,54 @@ const (
 	tops = 0x8080808080808080
 )
 
-// plain is the offset of the first byte of b at or after from that needs attention in a string: a quote, a
-// backslash or a control character.
-func plain(b []byte, from int) int {
-	for ; len(b)-from >= 8; from += 8 {
-		if k := special(binary.LittleEndian.Uint64(b[from:])); k != 0 {
-			return from + bits.TrailingZeros64(k)/8
-		}
-	}
-	// A word of what is left; behind it are zeros, which are control characters.
-	n := len(b) - from
-	var w uint64
-	switch {
-	case n == 0:
-		return from
-	case len(b) >= 8:
-		w = binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * (8 - uint(n)))
-	case n >= 4:
-		w = uint64(binary.LittleEndian.Uint32(b[from:])) | uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))<<(8*uint(n-4))
-	default:
-		w = uint64(b[from]) | uint64(b[from+n/2])<<(8*uint(n/2)) | uint64(b[len(b)-1])<<(8*uint(n-1))
-	}
-	return from + bits.TrailingZeros64(special(w))/8
-}
+// IsEscape reports that c behind a backslash is an escape that ends there.
+func IsEscape(c byte) bool { return steps[stEsc][classOf[c]%classes] == stString }
 
 // special marks with their highest bits the bytes of a word that need attention in a string. Marks above
 // the lowest one may be wrong.
 func special(w uint64) uint64 { return (w-ones*0x20)&^w&tops | quotes(w) }
 
-// do does what an entry of steps asks for and returns the next state.
-func (m *Machine) do(what uint8) uint8 {
+// do does what an entry of steps asks for at offset n in state st. It returns where to read on, and the
+// next state.
+func (m *Machine) do(n int, what, st uint8) (at int, next uint) {
 	switch what {
+	case misfit:
+		if !wholeNumber(st) {
+			return n, uint(stBad)
+		}
+		n--
 	case doOpen, doOpenList:
 		if m.depth >= MaxDepth {
-			return stBad
+			return n, uint(stBad)
 		}
 		w, bit := m.depth/64%(MaxDepth/64), uint64(1)<<(m.depth%64)
 		m.depth++
 		if what == doOpen {
 			m.stack[w] |= bit
-			return stKeyEnd
+			return n + 1, uint(stKeyEnd)
 		}
 		m.stack[w] &^= bit
-		return stValueEnd
-	case doClose, doCloseList:
-		if m.depth == 0 || m.inObject() != (what == doClose) {
-			return stBad
-		}
+		return n + 1, uint(stValueEnd)
+	case doClose:
 		m.depth--
-		return m.after()
-	case doComma:
-		if m.inObject() {
-			return stKey
-		}
-		return stValue
-	case doName:
-		m.key = true
-		return stString
-	case doQuote:
-		if m.key {
-			m.key = false
-			return stColon
-		}
-		return m.after()
-	case doEnd:
-		return m.after()
 	}
-	return stBad
-}
-
-func (m *Machine) inObject() bool {
-	d := m.depth - 1
-	return m.stack[d/64%(MaxDepth/64)]>>(d%64)&1 == 1
-}
-
-// after is the state after a value, inside whatever holds it.
-func (m *Machine) after() uint8 {
+	// A value ended, inside whatever holds it.
 	if m.depth == 0 {
-		return stDone
+		return n + 1, uint(stDone)
 	}
-	return stNext
+	return n + 1, m.next()
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-func isDigit(c byte) bool { return c-'0' < 10 }
-func isHex(c byte) bool   { return isDigit(c) || (c|0x20)-'a' < 6 }
+// next is the state after a value in a container: stNextItem, or the one before it in an object.
+func (m *Machine) next() uint {
+	d := m.depth - 1
+	return uint(stNextItem) - uint(m.stack[d/64%(MaxDepth/64)]>>(d%64)&1)
+}
+
+func isSpecial(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
+func isSpace(c byte) bool   { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+func isDigit(c byte) bool   { return c-'0' < 10 }
+func isHex(c byte) bool     { return isDigit(c) || (c|0x20)-'a' < 6 }
 
 // Valid reports whether b is exactly one JSON value with optional white space around it.
 func Valid(b []byte) bool {

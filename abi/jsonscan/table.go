@@ -9,13 +9,8 @@ const (
 	stKey                   // a member name
 	stKeyEnd                // first member name, or the end of the object
 	stColon
-	stNext // comma or the end of the container
-	stString
-	stEsc
-	stHex1
-	stHex2
-	stHex3
-	stHex4
+	stNext     // comma or the end of the object
+	stNextItem // comma or the end of the array
 	stMinus
 	stZero
 	stInt
@@ -34,6 +29,18 @@ const (
 	stN1
 	stN2
 	stN3
+	stEsc
+	stHex1
+	stHex2
+	stHex3
+	stHex4
+	stKeyEsc // the same in the name of a member
+	stKeyHex1
+	stKeyHex2
+	stKeyHex3
+	stKeyHex4
+	stKeyString // in a name
+	stString    // in any other string; the last one that goes on by a byte alone
 	stDone
 	stBad
 
@@ -42,15 +49,12 @@ const (
 
 // What an entry of steps may be instead of a state: a step that depends on more than state and byte.
 const (
-	misfit      = 0 // the byte ends a number, or has no place
-	doOpen      = states + iota
-	doOpenList  // begins an array
-	doClose     // ends an object
-	doCloseList // ends an array
-	doComma
-	doName  // begins a member name
-	doQuote // ends a string
-	doEnd   // ends a literal
+	misfit     = 0 // the byte ends a number, or has no place
+	doOpen     = states + iota
+	doOpenList // begins an array
+	doClose    // ends a container
+	doQuote    // ends a string that is no name
+	doEnd      // ends a literal
 )
 
 // Classes of bytes that no state tells apart.
@@ -113,13 +117,14 @@ var steps = [64][classes]uint8{
 		minus: stMinus, zero: stZero, digit: stInt, smallT: stT1, smallF: stF1, smallN: stN1,
 	},
 	stValueEnd: {
-		blank: stValueEnd, line: stValueEnd, openObject: doOpen, openList: doOpenList, quote: stString, closeList: doCloseList,
+		blank: stValueEnd, line: stValueEnd, openObject: doOpen, openList: doOpenList, quote: stString, closeList: doClose,
 		minus: stMinus, zero: stZero, digit: stInt, smallT: stT1, smallF: stF1, smallN: stN1,
 	},
-	stKey:    {blank: stKey, line: stKey, quote: doName},
-	stKeyEnd: {blank: stKeyEnd, line: stKeyEnd, quote: doName, closeObject: doClose},
-	stColon:  {blank: stColon, line: stColon, colon: stValue},
-	stNext:   {blank: stNext, line: stNext, comma: doComma, closeObject: doClose, closeList: doCloseList},
+	stKey:      {blank: stKey, line: stKey, quote: stKeyString},
+	stKeyEnd:   {blank: stKeyEnd, line: stKeyEnd, quote: stKeyString, closeObject: doClose},
+	stColon:    {blank: stColon, line: stColon, colon: stValue},
+	stNext:     {blank: stNext, line: stNext, comma: stKey, closeObject: doClose},
+	stNextItem: {blank: stNextItem, line: stNextItem, comma: stValue, closeList: doClose},
 	stString: {
 		other: stString, blank: stString, quote: doQuote, escape: stEsc, slash: stString,
 		openObject: stString, closeObject: stString, openList: stString, closeList: stString, comma: stString, colon: stString,
@@ -127,14 +132,29 @@ var steps = [64][classes]uint8{
 		smallA: stString, smallB: stString, smallE: stString, smallF: stString, smallL: stString, smallN: stString,
 		smallR: stString, smallS: stString, smallT: stString, smallU: stString,
 	},
+	stKeyString: {
+		other: stKeyString, blank: stKeyString, quote: stColon, escape: stKeyEsc, slash: stKeyString,
+		openObject: stKeyString, closeObject: stKeyString, openList: stKeyString, closeList: stKeyString, comma: stKeyString, colon: stKeyString,
+		minus: stKeyString, plus: stKeyString, dot: stKeyString, zero: stKeyString, digit: stKeyString, hex: stKeyString, expo: stKeyString,
+		smallA: stKeyString, smallB: stKeyString, smallE: stKeyString, smallF: stKeyString, smallL: stKeyString, smallN: stKeyString,
+		smallR: stKeyString, smallS: stKeyString, smallT: stKeyString, smallU: stKeyString,
+	},
 	stEsc: {
 		quote: stString, escape: stString, slash: stString, smallB: stString, smallF: stString, smallN: stString,
 		smallR: stString, smallT: stString, smallU: stHex1,
 	},
-	stHex1:      {zero: stHex2, digit: stHex2, hex: stHex2, expo: stHex2, smallA: stHex2, smallB: stHex2, smallE: stHex2, smallF: stHex2},
-	stHex2:      {zero: stHex3, digit: stHex3, hex: stHex3, expo: stHex3, smallA: stHex3, smallB: stHex3, smallE: stHex3, smallF: stHex3},
-	stHex3:      {zero: stHex4, digit: stHex4, hex: stHex4, expo: stHex4, smallA: stHex4, smallB: stHex4, smallE: stHex4, smallF: stHex4},
-	stHex4:      {zero: stString, digit: stString, hex: stString, expo: stString, smallA: stString, smallB: stString, smallE: stString, smallF: stString},
+	stHex1: {zero: stHex2, digit: stHex2, hex: stHex2, expo: stHex2, smallA: stHex2, smallB: stHex2, smallE: stHex2, smallF: stHex2},
+	stHex2: {zero: stHex3, digit: stHex3, hex: stHex3, expo: stHex3, smallA: stHex3, smallB: stHex3, smallE: stHex3, smallF: stHex3},
+	stHex3: {zero: stHex4, digit: stHex4, hex: stHex4, expo: stHex4, smallA: stHex4, smallB: stHex4, smallE: stHex4, smallF: stHex4},
+	stHex4: {zero: stString, digit: stString, hex: stString, expo: stString, smallA: stString, smallB: stString, smallE: stString, smallF: stString},
+	stKeyEsc: {
+		quote: stKeyString, escape: stKeyString, slash: stKeyString, smallB: stKeyString, smallF: stKeyString, smallN: stKeyString,
+		smallR: stKeyString, smallT: stKeyString, smallU: stKeyHex1,
+	},
+	stKeyHex1:   {zero: stKeyHex2, digit: stKeyHex2, hex: stKeyHex2, expo: stKeyHex2, smallA: stKeyHex2, smallB: stKeyHex2, smallE: stKeyHex2, smallF: stKeyHex2},
+	stKeyHex2:   {zero: stKeyHex3, digit: stKeyHex3, hex: stKeyHex3, expo: stKeyHex3, smallA: stKeyHex3, smallB: stKeyHex3, smallE: stKeyHex3, smallF: stKeyHex3},
+	stKeyHex3:   {zero: stKeyHex4, digit: stKeyHex4, hex: stKeyHex4, expo: stKeyHex4, smallA: stKeyHex4, smallB: stKeyHex4, smallE: stKeyHex4, smallF: stKeyHex4},
+	stKeyHex4:   {zero: stKeyString, digit: stKeyString, hex: stKeyString, expo: stKeyString, smallA: stKeyString, smallB: stKeyString, smallE: stKeyString, smallF: stKeyString},
 	stMinus:     {zero: stZero, digit: stInt},
 	stZero:      {dot: stDot, expo: stExp, smallE: stExp},
 	stInt:       {zero: stInt, digit: stInt, dot: stDot, expo: stExp, smallE: stExp},

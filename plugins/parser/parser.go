@@ -78,6 +78,7 @@ const (
 type window struct {
 	call    grammar.State
 	think   think.State
+	lane    uint8  // index in Program.lanes of how the next input may be read
 	scanned uint16 // bytes at the front in which no marker begins
 	mode    mode
 	marker  uint8 // of the header: index in Program.markers
@@ -100,7 +101,8 @@ type Program struct {
 	markers  []marker
 	byText   [2]*match.Set // textual markers without and with those of tools
 	ids      [2][]uint8    // their indices in markers
-	spanned  bool          // some marker counts by span
+	lanes    [lanes]lane
+	spanned  bool // some marker counts by span
 	in       grammar.Input
 	spans    []record.Span
 }
@@ -179,6 +181,7 @@ func (p *Program) compile(c *config) {
 		p.byText[k] = match.New(texts[k]...)
 	}
 	p.byText[1].Watch('`')
+	p.lanes = p.makeLanes()
 }
 
 // Start implements guest.Program.
@@ -189,19 +192,6 @@ func (p *Program) Start(s guest.Start) error {
 		p.window.think = p.think.Start(s)
 	}
 	return nil
-}
-
-// Feed implements guest.Program.
-func (p *Program) Feed(in *guest.Input, out *guest.Out) {
-	if w := &p.window; in.Flags|uint32(len(in.Spans)) == 0 {
-		switch {
-		case w.mode == scanning && p.prose(in.Bytes, out):
-			return
-		case w.mode == calling && !w.mute && p.grammar.Middle(&w.call, in.Bytes, out):
-			return
-		}
-	}
-	p.run(in, in.Flags&abi.FlagBoundary != 0, false, out)
 }
 
 // Finish implements guest.Program.
@@ -233,6 +223,7 @@ func (p *Program) run(in *guest.Input, decided, final bool, out *guest.Out) {
 	if n := out.Pos(); n > 0 {
 		w.last = in.Bytes[n-1]
 	}
+	w.lane = p.lane()
 }
 
 // header goes on with a header; its opener was found.

@@ -78,6 +78,65 @@ func TestRandomInputs(t *testing.T) {
 	}
 }
 
+// general makes a case of c whose spans, which mean nothing, keep a parser from reading by lanes.
+func general(c guesttest.Case) guesttest.Case {
+	var all []record.Span
+	for i, next := 0, c.Spans; i < len(c.Input); {
+		sp := record.Span{Off: uint32(i), Len: 1, Token: 999}
+		if len(next) > 0 && int(next[0].Off) == i {
+			sp, next = next[0], next[1:]
+		}
+		all = append(all, sp)
+		i += int(sp.Len)
+	}
+	c.Spans = all
+	return c
+}
+
+// lanesAgree checks that what is read by lanes is what the general way reads.
+func lanesAgree(t *testing.T, g host.Guest, c guesttest.Case, seed uint64) {
+	t.Helper()
+	for _, split := range []func(int) []int{guesttest.Every(8), guesttest.Random(seed)} {
+		got, err := guesttest.Trace(g, c, split)
+		want, err2 := guesttest.Trace(g, general(c), split)
+		if err != nil || err2 != nil || got != want {
+			t.Fatalf("%q in chunks %v gives, by lanes, %v\n%s\nand else, %v\n%s", c.Input, split(len(c.Input)), err, got, err2, want)
+		}
+	}
+}
+
+// calm are fragments between which streams spend their time.
+var calm = []string{
+	" the quick", " brown fox", "jumps", " ", "\n", "\n\n", "    ", "\t", ".", ";\n", "a < b", "a <b", "<", "é", "12, -3.5,", `\n`, `\"`, `\`, `\u00e9`,
+	`": "`, `", "`, `"`, "{", "}", "[", "]", "`", "\r\n", "\r", "</p", "</parameter>\n", "if x {\n\t\treturn\n\t}",
+}
+
+func TestLanesAgree(t *testing.T) {
+	n := 2000
+	if testing.Short() {
+		n = 200
+	}
+	for _, f := range parsertest.Families() {
+		t.Run(f.Name, func(t *testing.T) {
+			g := open(t, f.Config)
+			r := rand.New(rand.NewPCG(9, uint64(len(f.Name))))
+			for i := range n {
+				c := compose(r.IntN, 1+r.IntN(8))
+				if i%2 == 0 {
+					c.Input += []string{
+						"<think>\nx", "x", "<tool_call>\n<function=write>\n<parameter=a>\n", "<tool_call>\n<function=write>\n<parameter=a>",
+						`<tool_call>{"name": "ping", "arguments": {"a": "`, `<TOOLCALL>[{"name": "ping", "arguments": {"a": [`,
+					}[r.IntN(6)]
+				}
+				for range r.IntN(30) {
+					c.Input += calm[r.IntN(len(calm))]
+				}
+				lanesAgree(t, g, c, uint64(i))
+			}
+		})
+	}
+}
+
 // FuzzParser reads a seed as a list of fragments, and as plain bytes.
 func FuzzParser(f *testing.F) {
 	families := parsertest.Families()
@@ -93,6 +152,7 @@ func FuzzParser(f *testing.F) {
 		}
 		g := open(t, families[int(family)%len(families)].Config)
 		if raw {
+			lanesAgree(t, g, guesttest.Case{Input: string(data[:min(len(data), 500)]), Start: guest.Start{Tools: true}}, uint64(len(data)))
 			agree(t, g, guesttest.Case{Input: string(data), Start: guest.Start{Tools: true}}, uint64(len(data)))
 			return
 		}

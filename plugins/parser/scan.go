@@ -4,44 +4,11 @@ import (
 	"bytes"
 
 	"github.com/weirgate/weir/abi"
-	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/plugins/internal/grammar"
 	"github.com/weirgate/weir/plugins/internal/match"
 	"github.com/weirgate/weir/plugins/parser/think"
 )
-
-// prose is scan for the most frequent input: content of an open block in which no marker can begin. It
-// reports whether that is what b is. It calls little and branches little, which is what costs in a guest.
-func (p *Program) prose(b []byte, out *guest.Out) bool {
-	w := &p.window
-	if w.think.Newlines > 0 || w.think.Edge || w.broken {
-		return false
-	}
-	set := p.byText[0]
-	if w.tools {
-		set = p.byText[1]
-	}
-	if !set.Misses(b[w.scanned:]) || w.code && bytes.IndexByte(b, '\n') >= 0 {
-		return false
-	}
-	n := len(b)
-	for n > 0 && b[n-1] <= ' ' && len(b)-n < abi.MaxSpace && grammar.IsSpace(b[n-1]) {
-		n--
-	}
-	w.scanned = uint16(len(b) - n)
-	if n == 0 {
-		return true
-	}
-	w.last, w.fresh = b[n-1], false
-	kind := record.Text
-	w.think.Last = think.Content
-	if w.think.In {
-		kind, w.think.Last = record.Reasoning, think.Reasoning
-	}
-	out.Emit(kind, 0, 0, n)
-	return true
-}
 
 // scan delivers content up to the next marker and takes the marker. It reports whether there is more to
 // do with these bytes.

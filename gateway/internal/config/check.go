@@ -110,9 +110,35 @@ func (l *loader) checkParsers(m *Model) {
 	if m.Parser != "" && (m.Reasoning != "" || m.Tools != "") {
 		l.add(m.origin.fault("parser", showText(m.Parser)+" beside reasoning or tools", "either a parser that does both or the two"))
 	}
+	l.checkBeside(m)
 	if m.Thinking && m.Reasoning == "" && m.Parser == "" && l.clean(m.origin, "thinking", "reasoning", "parser") {
 		l.add(m.origin.fault("thinking", `"on" without a parser of reasoning`, `"off", or reasoning or parser set`))
 	}
+}
+
+// checkBeside checks the plugins that a model names beside its parser.
+func (l *loader) checkBeside(m *Model) {
+	const want = "a parser, or reasoning or tools, to stand beside"
+	none := m.Parser == "" && m.Reasoning == "" && m.Tools == "" && l.clean(m.origin, "parser", "reasoning", "tools")
+	if none && m.Shadow != "" {
+		l.add(m.origin.fault("shadow", showText(m.Shadow)+" and nothing that parses", want))
+	}
+	switch name := m.Canary.Parser; {
+	case name == "":
+	case none:
+		l.add(m.origin.table("canary").fault("parser", showText(name)+" and nothing that parses", want))
+	case name == m.Parser:
+		l.add(m.origin.table("canary").fault("parser", showText(name)+", which is the model's parser", "another plugin"))
+	}
+}
+
+// table is the place of a table under key.
+func (o origin) table(key string) origin {
+	t := origin{file: o.file, path: join(o.path, key)}
+	if o.at != nil {
+		t.at = o.at.kid(key)
+	}
+	return t
 }
 
 // checkRendering compares what a model says about prompts and output with what its engine does itself.

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"crypto/ed25519"
 	"time"
 
 	"github.com/weirgate/weir/gateway/internal/secret"
@@ -58,16 +59,37 @@ type Plugins struct {
 	CacheDir string // absolute; of compiled plugins; empty: compiled at each start
 	Watch    bool   // take changes of Dir without a restart
 	Failure  FailurePolicy
+
+	Quarantine  int                 // faults within a minute after which a plugin is not used any more; 0: never
+	MaxSticky   int                 // streams at a time of one plugin that needs an instance for each
+	TrustedKeys []ed25519.PublicKey // one of which must have signed a file of Dir; none: no signature is asked for
+	Settings    map[string]PluginSettings
 }
 
-// FailurePolicy is what happens to a stream whose parser plugin fails.
+// PluginSettings are what an operator sets of one plugin, by its name.
+type PluginSettings struct {
+	Failure    FailurePolicy // empty: as for all
+	SHA256     string        // digest that its file must have, in lower-case hex; empty: any
+	Quarantine *int          // nil: as for all
+}
+
+// FailurePolicy is what happens when a plugin fails.
 type FailurePolicy string
 
 // Failure policies.
 const (
-	FailureRaw   FailurePolicy = "raw"   // what is left of the stream passes as text
-	FailureAbort FailurePolicy = "abort" // the stream ends with the surface's error
+	FailureRaw      FailurePolicy = "raw"      // what is left of a parser's stream passes as text; a policy's turn ends with an error
+	FailureAbort    FailurePolicy = "abort"    // the turn ends with the surface's error
+	FailureFallback FailurePolicy = "fallback" // as raw for a parser; a policy's turn goes on without its plan
 )
+
+// FailureOf is the failure policy of a plugin.
+func (p *Plugins) FailureOf(name string) FailurePolicy {
+	if f := p.Settings[name].Failure; f != "" {
+		return f
+	}
+	return p.Failure
+}
 
 // Engine is something that generates. Exactly one of Sim and OpenAI is set, by its kind.
 type Engine struct {
@@ -133,6 +155,8 @@ type Model struct {
 	Reasoning    string   // built-in reasoning parser; empty: none
 	Tools        string   // built-in tool parser; empty: none
 	Parser       string   // dropped-in plugin that parses everything, in place of the two
+	Shadow       string   // plugin that parses beside them, to be compared and never sent; empty: none
+	Canary       Canary   // plugin that parses a share of the streams in their place
 	Policy       string   // template policy; empty: history is replayed as it came
 	Context      int      // tokens of prompt and output together
 	MaxOutput    int      // tokens of output, at most
@@ -143,6 +167,12 @@ type Model struct {
 	DisplayName  string // never empty
 
 	origin origin
+}
+
+// Canary is a parser that gets a share of a model's streams. The zero value is none.
+type Canary struct {
+	Parser string  // plugin
+	Share  float64 // of the streams, over 0 and up to 1
 }
 
 // UnknownTools is what becomes of a call whose tool was not declared.

@@ -186,6 +186,26 @@ func (t *table) number(key string, dst *int, least, most int) {
 	*dst = int(v)
 }
 
+// shareWant is what a share must be.
+const shareWant = "a number over 0 and up to 1, such as 0.05"
+
+// share reads a part of a whole.
+func (t *table) share(key string, dst *float64) {
+	raw, there := t.take(key)
+	if !there {
+		return
+	}
+	v, ok := raw.(float64)
+	if n, whole := raw.(int64); whole {
+		v, ok = float64(n), true
+	}
+	if within := v > 0 && v <= 1; !ok || !within { // which NaN is not
+		t.fault(key, show(raw), shareWant)
+		return
+	}
+	*dst = v
+}
+
 func (t *table) duration(key string, dst *time.Duration, least, most time.Duration) {
 	want := "a duration from " + formatDuration(least) + " to " + formatDuration(most)
 	form := want + ", as a string such as " + showText(formatDuration(*dst))

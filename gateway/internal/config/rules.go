@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/hex"
 	"net"
 	"net/netip"
@@ -63,6 +65,14 @@ var (
 		digits, ok := strings.CutPrefix(s, "sha256:")
 		_, err := hex.DecodeString(digits)
 		return ok && err == nil && len(digits) == 64
+	}, show: showLength}
+	isDigest = rule{want: `the 64 hex digits of a SHA-256, as "weir plugin inspect" prints them`, ok: func(s string) bool {
+		_, err := hex.DecodeString(s)
+		return err == nil && len(s) == 64
+	}}
+	isPublicKey = rule{want: "the 32 bytes of an Ed25519 public key in base64", ok: func(s string) bool {
+		b, err := base64.StdEncoding.DecodeString(s)
+		return err == nil && len(b) == ed25519.PublicKeySize
 	}, show: showLength}
 	isVariable = rule{want: "the name of an environment variable in capitals", ok: func(s string) bool {
 		return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {

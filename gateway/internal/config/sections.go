@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -22,7 +24,7 @@ func builtin() *Config {
 			WebSocket:     true,
 		},
 		Log:     Log{Level: "info", Format: LogText},
-		Plugins: Plugins{Watch: true, Failure: FailureRaw},
+		Plugins: Plugins{Watch: true, Failure: FailureRaw, Quarantine: 5, MaxSticky: 64},
 	}
 }
 
@@ -83,7 +85,58 @@ func (l *loader) plugins(t *table, p *Plugins) {
 	t.text("dir", &p.Dir, isPath)
 	t.text("cache_dir", &p.CacheDir, isPath)
 	t.flag("watch", &p.Watch)
-	oneOf(t, "failure", &p.Failure, []FailurePolicy{FailureRaw, FailureAbort})
+	oneOf(t, "failure", &p.Failure, failures())
+	t.number("quarantine", &p.Quarantine, 0, maxQuarantine)
+	t.number("max_sticky", &p.MaxSticky, 0, 4096)
+	var keys []string
+	t.texts("trusted_keys", &keys, isPublicKey)
+	for _, k := range keys {
+		p.TrustedKeys = append(p.TrustedKeys, publicKey(k))
+	}
+	t.sub("settings", func(s *table) { p.Settings = l.pluginSettings(s) })
+}
+
+// maxQuarantine bounds the faults that a quarantine may ask for.
+const maxQuarantine = 1000
+
+func failures() []FailurePolicy { return []FailurePolicy{FailureRaw, FailureAbort, FailureFallback} }
+
+// pluginSettings reads a table for each plugin. A plugin need not be there yet.
+func (l *loader) pluginSettings(t *table) map[string]PluginSettings {
+	var all map[string]PluginSettings
+	for _, name := range slices.Sorted(maps.Keys(t.m)) {
+		if !isName.ok(name) {
+			t.know(name)
+			t.fault(name, "the name "+showText(name), isName.want)
+			continue
+		}
+		t.sub(name, func(s *table) {
+			var p PluginSettings
+			oneOf(s, "failure", &p.Failure, failures())
+			s.text("sha256", &p.SHA256, isDigest)
+			p.SHA256 = strings.ToLower(p.SHA256)
+			if _, ok := s.m["quarantine"]; ok {
+				n := 0
+				s.number("quarantine", &n, 0, maxQuarantine)
+				p.Quarantine = &n
+			}
+			s.know("quarantine")
+			if all == nil {
+				all = map[string]PluginSettings{}
+			}
+			all[name] = p
+		})
+	}
+	return all
+}
+
+// publicKey decodes what isPublicKey accepted.
+func publicKey(s string) ed25519.PublicKey {
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // serving reads engines and models. They replace those of the default together: a file with an engine of
@@ -164,6 +217,8 @@ func (l *loader) model(t *table) Model {
 	optional(t, "reasoning", &m.Reasoning, l.known.Reasoning)
 	optional(t, "tools", &m.Tools, l.known.Tools)
 	t.text("parser", &m.Parser, orEmpty(isName))
+	t.text("shadow", &m.Shadow, orEmpty(isName))
+	t.sub("canary", func(c *table) { m.Canary = l.canary(c) })
 	optional(t, "policy", &m.Policy, l.known.Policies)
 	t.number("context", &m.Context, 256, 100_000_000)
 	t.number("max_output", &m.MaxOutput, 1, 100_000_000)
@@ -177,6 +232,18 @@ func (l *loader) model(t *table) Model {
 	t.text("display_name", &m.DisplayName, isLabel)
 	m.DisplayName = cmp.Or(m.DisplayName, m.ID)
 	return m
+}
+
+// canary reads a canary. One without a parser is none, whatever its share.
+func (l *loader) canary(t *table) (c Canary) {
+	t.require("parser", "the name of a plugin")
+	t.require("share", shareWant)
+	t.text("parser", &c.Parser, orEmpty(isName))
+	t.share("share", &c.Share)
+	if c.Parser == "" {
+		return Canary{}
+	}
+	return c
 }
 
 func (l *loader) tenants(root *table, c *Config) {

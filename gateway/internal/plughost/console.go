@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tetratelabs/wazero/api"
 )
 
 const (
@@ -65,14 +67,25 @@ func (l *lineLog) rename(name string) {
 // by the goroutine that calls the instance.
 type console struct {
 	log  *lineLog
-	part []byte // line that has not ended
-	said []byte // beginning of what was written in the present call
+	fuel api.MutableGlobal // of the instance
+	part []byte            // line that has not ended
+	said []byte            // beginning of what was written in the present call
 
 	lines, naps int // logged and waited in the present call
 }
 
 // begin starts a call.
 func (c *console) begin() { c.said, c.lines, c.naps = c.said[:0], 0, 0 }
+
+// charge takes what an import is about to do from the fuel of the call. It does not return where that is not
+// enough: the call of the guest ends as if its own code had spent it.
+func (c *console) charge(n int) {
+	left := int64(c.fuel.Get()) - int64(n)
+	c.fuel.Set(uint64(left))
+	if left < 0 {
+		panic(errFuel)
+	}
+}
 
 // word is the first line written in the present call.
 func (c *console) word() []byte {
@@ -103,6 +116,7 @@ func (c *console) write(ctx context.Context, level slog.Level, b []byte) {
 func (c *console) flush(ctx context.Context, level slog.Level) {
 	if len(bytes.TrimSpace(c.part)) > 0 {
 		if c.lines++; c.lines <= callLines {
+			c.charge(fuelLine)
 			c.log.line(ctx, level, c.part)
 		}
 	}

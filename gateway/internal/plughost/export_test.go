@@ -15,3 +15,24 @@ func (r *Registry) ScanAt(ctx context.Context, dir string, now time.Time) {
 
 // ParseManifest is the manifest reader.
 func ParseManifest(b []byte) (*Manifest, error) { return parseManifest(b) }
+
+// FaultWindow and MaxConfigs are bounds of the package.
+const (
+	FaultWindow = faultWindow
+	MaxConfigs  = maxConfigs
+)
+
+// FaultAt is Report at a given time.
+func (p *Plugin) FaultAt(now time.Time) { p.health.fault(now) }
+
+// Pools is the number of pools, and Instances that of their instances.
+func (p *Plugin) Pools() int { return len(p.parsers) + len(p.planners) }
+
+// Instances is the number of pooled instances.
+func (p *Plugin) Instances() int {
+	n := 0
+	for _, r := range p.parsers {
+		n += r.Instances()
+	}
+	return n
+}

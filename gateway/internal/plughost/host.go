@@ -44,12 +44,24 @@ type Options struct {
 	Log *slog.Logger
 	// Instances bounds the pool of one configuration; 0 means twice GOMAXPROCS.
 	Instances int
-	// Sticky bounds the instances of one plugin that keeps state of its own; 0 means 64.
-	Sticky int
+	// Sticky bounds the instances of one plugin that keeps state of its own; 0 means 64. NoSticky refuses them.
+	Sticky   int
+	NoSticky bool
 	// Wait bounds how long a call waits for an instance; 0 means 5 s.
 	Wait time.Duration
 	// Limits bounds modules; the zero value means sandbox.DefaultLimits.
 	Limits sandbox.Limits
+	// OnCall, if set, is told of each call of a guest by the goroutine that made it.
+	OnCall func(CallStats)
+}
+
+// CallStats is what one call of a guest took.
+type CallStats struct {
+	Export  string
+	In      int   // bytes of input
+	Records int   // that it returned
+	Fuel    int64 // instructions executed, as the sandbox counts them
+	Memory  int   // bytes of the instance's memory after the call
 }
 
 // Host loads plugins. It is safe for concurrent use.
@@ -70,6 +82,9 @@ func New(o Options) (*Host, error) {
 	}
 	if o.Sticky <= 0 {
 		o.Sticky = 64
+	}
+	if o.NoSticky {
+		o.Sticky = 0
 	}
 	if o.Wait <= 0 {
 		o.Wait = 5 * time.Second

@@ -13,6 +13,7 @@ import (
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/abi/record"
+	"github.com/weirgate/weir/gateway/internal/sandbox"
 )
 
 // instance is one instantiated module. It is used by one goroutine at a time. Functions are looked up
@@ -24,6 +25,9 @@ type instance struct {
 	console *console
 
 	describe, open, start, feed, finish, reserve, plan api.Function // nil where not exported
+
+	fuel, depth api.MutableGlobal
+	budget      int64 // fuel that the present call began with
 
 	view               []byte // the whole memory, as of the last call
 	inPtr, inCap       uint32
@@ -44,7 +48,13 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
-	i := &instance{plugin: p, module: m, memory: m.Memory(), console: p.stub.attach(m)}
+	fuel, metered := m.ExportedGlobal(sandbox.ExportFuel).(api.MutableGlobal)
+	depth, limited := m.ExportedGlobal(sandbox.ExportDepth).(api.MutableGlobal)
+	if !metered || !limited {
+		_ = m.Close(ctx)
+		return nil, errors.New("the module is not metered")
+	}
+	i := &instance{plugin: p, module: m, memory: m.Memory(), console: p.stub.attach(m, fuel), fuel: fuel, depth: depth}
 	for name, f := range map[string]*api.Function{
 		abi.ExportDescribe: &i.describe,
 		abi.ExportOpen:     &i.open,
@@ -59,7 +69,7 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 		}
 	}
 	if _, ok := p.module.Export(abi.ExportInitialize); ok {
-		err = i.setup(m.ExportedFunction(abi.ExportInitialize), abi.ExportInitialize)
+		err = i.setup(m.ExportedFunction(abi.ExportInitialize), abi.ExportInitialize, 0)
 	}
 	if err == nil {
 		err = i.readDescriptor(keep)
@@ -87,18 +97,29 @@ func (t *trap) Error() string {
 
 func (t *trap) Unwrap() error { return t.err }
 
-// call runs a function with the arguments in i.stack and adds to a trap what the guest said of it.
-func (i *instance) call(f api.Function) error {
+// call runs a function with the arguments in i.stack and so much fuel. The error is a *Fault, with what
+// the guest said of a trap.
+func (i *instance) call(f api.Function, export string, fuel int64) error {
 	i.console.begin()
+	i.budget = fuel
+	i.fuel.Set(uint64(fuel))
 	// No deadline: a context that can be cancelled costs the engine a goroutine a call.
 	if err := f.CallWithStack(context.Background(), i.stack[:]); err != nil {
+		err = &trap{err}
 		if word := i.console.word(); len(word) > 0 {
-			return fmt.Errorf("%w (guest: %q)", &trap{err}, word)
+			err = fmt.Errorf("%w (guest: %q)", err, word)
 		}
-		return &trap{err}
+		return i.classify(export, err)
 	}
 	i.look()
 	return nil
+}
+
+// observe tells Options.OnCall of a call that is over.
+func (i *instance) observe(export string, in, records int) {
+	if tell := i.plugin.host.o.OnCall; tell != nil {
+		tell(CallStats{Export: export, In: in, Records: records, Fuel: i.budget - int64(i.fuel.Get()), Memory: len(i.view)})
+	}
 }
 
 // bytes are n bytes of memory at ptr, to be used before the next call.
@@ -117,17 +138,19 @@ func (i *instance) look() {
 	}
 }
 
-// setup is call where nobody else names the function in the error.
-func (i *instance) setup(f api.Function, name string) error {
-	if err := i.call(f); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+// setup is a call that prepares the instance.
+func (i *instance) setup(f api.Function, export string, in int) error {
+	err := i.call(f, export, loadFuel)
+	i.observe(export, in, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", export, err)
 	}
 	return nil
 }
 
 // readDescriptor asks where the guest's buffers are and checks it.
 func (i *instance) readDescriptor(keep bool) error {
-	if err := i.setup(i.describe, abi.ExportDescribe); err != nil {
+	if err := i.setup(i.describe, abi.ExportDescribe, 0); err != nil {
 		return err
 	}
 	at := uint32(i.stack[0])
@@ -182,7 +205,7 @@ func (i *instance) configure(config []byte) error {
 		return protocolf("input buffer lies outside the memory")
 	}
 	i.stack[0] = uint64(len(config))
-	if err := i.setup(i.open, abi.ExportOpen); err != nil {
+	if err := i.setup(i.open, abi.ExportOpen, len(config)); err != nil {
 		return err
 	}
 	if code := int32(uint32(i.stack[0])); code != 0 {
@@ -204,7 +227,7 @@ func (i *instance) room(n int) error {
 		return fmt.Errorf("%d bytes of input", n)
 	}
 	i.stack[0] = want
-	if err := i.setup(i.reserve, abi.ExportReserve); err != nil {
+	if err := i.setup(i.reserve, abi.ExportReserve, n); err != nil {
 		return err
 	}
 	ptr := uint32(i.stack[0])
@@ -274,11 +297,13 @@ func (i *instance) begin(window, start []byte) error {
 		return err
 	}
 	i.stack[0] = uint64(len(start))
-	if err := i.call(i.start); err != nil {
+	err := i.call(i.start, abi.ExportStart, feedBudget(len(start)))
+	i.observe(abi.ExportStart, len(start), 0)
+	if err != nil {
 		return err
 	}
 	if code := int32(uint32(i.stack[0])); code != 0 {
-		return fmt.Errorf("%s returned %d", abi.ExportStart, code)
+		return i.fault(abi.ExportStart, KindRefused, fmt.Errorf("%w: %s returned %d", errRefused, abi.ExportStart, code))
 	}
 	return i.take(window)
 }
@@ -289,34 +314,44 @@ func (i *instance) run(f api.Function, name string, c *host.Call, third uint32) 
 		return err
 	}
 	i.stack[0], i.stack[1], i.stack[2] = uint64(len(c.In)), uint64(len(c.Spans)), uint64(third)
-	if err := i.call(f); err != nil {
-		return err
+	err := i.call(f, name, feedBudget(len(c.In)))
+	if err == nil {
+		err = i.result(name, c)
 	}
+	i.observe(name, len(c.In), len(c.Records))
+	return err
+}
+
+// result reads what a feed or finish returned.
+func (i *instance) result(name string, c *host.Call) error {
 	b, err := i.packed(int64(i.stack[0]), name, abi.MaxRecords*record.Size)
+	if err == nil && len(b)%record.Size != 0 {
+		err = protocolf("%s returned %d bytes of records, want a multiple of %d", name, len(b), record.Size)
+	}
+	if err == nil {
+		c.Records, err = decode(c.Records, b, i.inPtr, uint32(len(c.In)))
+	}
+	if err == nil {
+		err = i.take(c.Window)
+	}
 	if err != nil {
-		return err
+		return i.fault(name, KindOf(err), err)
 	}
-	if len(b)%record.Size != 0 {
-		return protocolf("%s returned %d bytes of records, want a multiple of %d", name, len(b), record.Size)
-	}
-	if c.Records, err = decode(c.Records, b, i.inPtr, uint32(len(c.In))); err != nil {
-		return err
-	}
-	return i.take(c.Window)
+	return nil
 }
 
 // packed reads the result of a function that returns an address and a length.
 func (i *instance) packed(v int64, name string, limit int) ([]byte, error) {
 	if v < 0 {
-		return nil, fmt.Errorf("%s returned %d", name, v)
+		return nil, fmt.Errorf("%w: %s returned %d", errRefused, name, v)
 	}
 	ptr, n := uint32(uint64(v)>>32), uint32(uint64(v))
 	if uint64(n) > uint64(limit) {
-		return nil, protocolf("%s returned %d bytes, at most %d", name, n, limit)
+		return nil, fmt.Errorf("%w: %s returned %d bytes, at most %d", errRecords, name, n, limit)
 	}
 	b, ok := i.bytes(ptr, n)
 	if !ok {
-		return nil, protocolf("%s returned [%d,+%d) in a memory of %d bytes", name, ptr, n, len(i.view))
+		return nil, fmt.Errorf("%w: %s returned [%d,+%d) in a memory of %d bytes", errRecords, name, ptr, n, len(i.view))
 	}
 	return b, nil
 }
@@ -328,7 +363,7 @@ func decode(dst []record.Record, b []byte, base, n uint32) ([]record.Record, err
 		r := record.Get(b)
 		off := r.Ptr - base
 		if off > n || r.Len > n-off {
-			return dst, protocolf("record %d (%v) at [%d,+%d), outside the input [%d,+%d)", k, r.Kind, r.Ptr, r.Len, base, n)
+			return dst, fmt.Errorf("%w: record %d (%v) at [%d,+%d), outside the input [%d,+%d)", errRecords, k, r.Kind, r.Ptr, r.Len, base, n)
 		}
 		r.Ptr = off
 		dst = append(dst, r)

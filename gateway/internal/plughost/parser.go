@@ -21,6 +21,8 @@ type Parser struct {
 	config   []byte
 	template []byte
 	pool     *pool
+	streams  int    // open ones, guarded by plugin.mu
+	used     uint64 // when it was used last, guarded by plugin.mu
 }
 
 // errSticky tells of a plugin without a state window used as if it had one.
@@ -29,7 +31,7 @@ var errSticky = errors.New("plugin keeps state of its own: use Stream")
 func newParser(p *Plugin, config []byte) (*Parser, error) {
 	r := &Parser{plugin: p, config: append([]byte(nil), config...)}
 	r.pool = newPool(p.host.o.Instances, p.host.o.Wait, r.instance)
-	first, err := r.pool.take()
+	first, err := r.pool.take(true)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +77,10 @@ func (r *Parser) Instances() int { return int(r.pool.live.Load()) }
 func (r *Parser) Template() []byte { return r.template }
 
 // Start begins a stream; a plugin that does not export weir1_start is not called.
-func (r *Parser) Start(window, start []byte) error {
-	i, err := r.take()
+func (r *Parser) Start(window, start []byte) error { return r.begin(window, start, true) }
+
+func (r *Parser) begin(window, start []byte, wait bool) error {
+	i, err := r.take(wait)
 	if err != nil {
 		return err
 	}
@@ -84,8 +88,10 @@ func (r *Parser) Start(window, start []byte) error {
 }
 
 // Feed runs weir1_feed. It allocates nothing as long as c.Records has room.
-func (r *Parser) Feed(c *host.Call) error {
-	i, err := r.take()
+func (r *Parser) Feed(c *host.Call) error { return r.runFeed(c, true) }
+
+func (r *Parser) runFeed(c *host.Call, wait bool) error {
+	i, err := r.take(wait)
 	if err != nil {
 		return err
 	}
@@ -93,19 +99,21 @@ func (r *Parser) Feed(c *host.Call) error {
 }
 
 // Finish runs weir1_finish.
-func (r *Parser) Finish(c *host.Call, why abi.Why) error {
-	i, err := r.take()
+func (r *Parser) Finish(c *host.Call, why abi.Why) error { return r.runFinish(c, why, true) }
+
+func (r *Parser) runFinish(c *host.Call, why abi.Why, wait bool) error {
+	i, err := r.take(wait)
 	if err != nil {
 		return err
 	}
 	return r.put(i, i.run(i.finish, abi.ExportFinish, c, uint32(why)))
 }
 
-func (r *Parser) take() (*instance, error) {
+func (r *Parser) take(wait bool) (*instance, error) {
 	if r.Sticky() {
 		return nil, errSticky
 	}
-	return r.pool.take()
+	return r.pool.take(wait)
 }
 
 // put gives an instance back, or drops it if its call failed: nobody knows in what state it is.
@@ -121,7 +129,7 @@ func (r *Parser) put(i *instance, err error) error {
 // Stream returns the guest of one stream and holds the plugin until its Close. It fails with ErrRetired
 // when the version takes no new streams, and with ErrBusy when a sticky plugin has too many.
 func (r *Parser) Stream() (*Stream, error) {
-	if err := r.plugin.Acquire(); err != nil {
+	if err := r.plugin.acquire(r); err != nil {
 		return nil, err
 	}
 	s := &Stream{parser: r}
@@ -146,9 +154,15 @@ func (r *Parser) Stream() (*Stream, error) {
 type Stream struct {
 	parser *Parser
 	pinned *instance
-	failed error // of a pinned instance, whose state is unknown since
-	closed atomic.Bool
+	// impatient streams do not wait for an instance.
+	impatient bool
+	failed    error // of a pinned instance, whose state is unknown since
+	closed    atomic.Bool
 }
+
+// NoWait makes calls that find no instance fail with ErrBusy at once: it is for a stream that must not hold up
+// what it runs beside. It comes before the first call.
+func (s *Stream) NoWait() { s.impatient = true }
 
 // Template is the window of a new stream.
 func (s *Stream) Template() []byte { return s.parser.template }
@@ -156,7 +170,7 @@ func (s *Stream) Template() []byte { return s.parser.template }
 // Start begins the stream.
 func (s *Stream) Start(window, start []byte) error {
 	if !s.parser.Sticky() {
-		return s.parser.Start(window, start)
+		return s.parser.begin(window, start, !s.impatient)
 	}
 	return s.own(func(i *instance) error { return i.begin(window, start) })
 }
@@ -164,7 +178,7 @@ func (s *Stream) Start(window, start []byte) error {
 // Feed runs weir1_feed.
 func (s *Stream) Feed(c *host.Call) error {
 	if !s.parser.Sticky() {
-		return s.parser.Feed(c)
+		return s.parser.runFeed(c, !s.impatient)
 	}
 	return s.own(func(i *instance) error { return i.runSticky(i.feed, abi.ExportFeed, c, c.Flags) })
 }
@@ -172,7 +186,7 @@ func (s *Stream) Feed(c *host.Call) error {
 // Finish runs weir1_finish.
 func (s *Stream) Finish(c *host.Call, why abi.Why) error {
 	if !s.parser.Sticky() {
-		return s.parser.Finish(c, why)
+		return s.parser.runFinish(c, why, !s.impatient)
 	}
 	return s.own(func(i *instance) error { return i.runSticky(i.finish, abi.ExportFinish, c, uint32(why)) })
 }
@@ -209,8 +223,11 @@ func (s *Stream) Close() {
 			s.pinned = nil
 		}
 	}
-	s.parser.plugin.Release()
+	s.parser.plugin.release(s.parser)
 }
+
+// Plugin is the version that the stream runs on.
+func (s *Stream) Plugin() *Plugin { return s.parser.plugin }
 
 var (
 	_ host.Guest = (*Parser)(nil)

@@ -23,7 +23,7 @@ type Planner struct {
 func newPlanner(p *Plugin, config []byte) (*Planner, error) {
 	r := &Planner{plugin: p, config: bytes.Clone(config)}
 	r.pool = newPool(p.host.o.Instances, p.host.o.Wait, r.instance)
-	first, err := r.pool.take()
+	first, err := r.pool.take(true)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *Planner) run(outline []byte, read func([]byte) error) error {
 		return err
 	}
 	defer r.plugin.Release()
-	i, err := r.pool.take()
+	i, err := r.pool.take(true)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,14 @@ func (i *instance) runPlan(outline []byte) ([]byte, error) {
 	}
 	copy(in, outline)
 	i.stack[0] = uint64(len(outline))
-	if err := i.setup(i.plan, abi.ExportPlan); err != nil {
+	err := i.call(i.plan, abi.ExportPlan, planBudget(len(outline)))
+	i.observe(abi.ExportPlan, len(outline), 0)
+	if err != nil {
 		return nil, err
 	}
-	return i.packed(int64(i.stack[0]), abi.ExportPlan, abi.MaxPlan)
+	b, err := i.packed(int64(i.stack[0]), abi.ExportPlan, abi.MaxPlan)
+	if err != nil {
+		return nil, i.fault(abi.ExportPlan, KindOf(err), err)
+	}
+	return b, nil
 }

@@ -299,7 +299,7 @@ func TestStartIsOptional(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := host.Open(parser(t, h, tiny{start: w.Unreachable}.wasm()), &trace{}, startBlock())
-	wantErr(t, err, nil, "weir1_start: wasm error: unreachable")
+	wantErr(t, err, nil, "weir1_start: tiny 1: wasm error: unreachable")
 	_, err = host.Open(parser(t, h, tiny{start: w.I32Const(-2)}.wasm()), &trace{}, startBlock())
 	wantErr(t, err, nil, "weir1_start returned -2")
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/weirgate/weir/gateway/internal/sandbox"
 )
 
-// maxConfigs bounds the configurations of one plugin version; each keeps a pool of instances.
+// maxConfigs bounds the configurations of one plugin version, one for each tenant counted; each keeps a pool of
+// instances.
 const maxConfigs = 256
 
 // Plugin is one version of one plugin, with a runtime of its own. It is safe for concurrent use.
@@ -28,13 +29,22 @@ type Plugin struct {
 	stub   *stub
 	engine *engine
 	sticky atomic.Int32
+	health health
 
 	mu       sync.Mutex // guards what follows
 	holders  int
 	retired  bool
 	closed   bool
-	parsers  map[[sha256.Size]byte]*Parser
-	planners map[[sha256.Size]byte]*Planner
+	uses     uint64 // counts up, to find the configuration that was used longest ago
+	parsers  map[poolKey]*Parser
+	planners map[poolKey]*Planner
+}
+
+// poolKey names what has a pool of its own: a configuration, and the tenant for a plugin of a third party, so
+// that no guest memory is shared between tenants.
+type poolKey struct {
+	tenant string
+	config [sha256.Size]byte
 }
 
 // Load checks, compiles and tries a module. name is what its manifest must say, or empty to take what
@@ -59,7 +69,7 @@ func (h *Host) load(ctx context.Context, name string, wasm []byte, origin string
 	p := &Plugin{
 		Digest: hex.EncodeToString(digest[:]), Origin: origin,
 		host: h, module: module, stub: newStub(newLineLog(h.log, origin)),
-		parsers: map[[sha256.Size]byte]*Parser{}, planners: map[[sha256.Size]byte]*Planner{},
+		parsers: map[poolKey]*Parser{}, planners: map[poolKey]*Planner{},
 	}
 	if p.engine, err = h.newRuntime(ctx, prepared, p.stub); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
@@ -97,36 +107,70 @@ func (p *Plugin) trial(ctx context.Context, name string) error {
 // Parser returns the parser for a configuration, made and tried at the first call and kept with the
 // plugin. It fails with ErrConfig when the plugin refuses the configuration, and with ErrRetired.
 func (p *Plugin) Parser(config []byte) (*Parser, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.parser("", config)
+}
+
+// Open begins a stream of a tenant: streams of different tenants never share an instance, unless tenant is
+// empty for both. It fails like Parser, and like Parser.Stream.
+func (p *Plugin) Open(tenant string, config []byte) (*Stream, error) {
+	p.mu.Lock()
+	r, err := p.parser(tenant, config)
+	if err == nil {
+		r.streams++ // before the lock is given up, so that nobody makes room of it
+	}
+	p.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.Stream()
+	p.mu.Lock()
+	r.streams--
+	p.mu.Unlock()
+	return s, err
+}
+
+// parser is Parser for a tenant. p.mu is held.
+func (p *Plugin) parser(tenant string, config []byte) (*Parser, error) {
 	if !p.Manifest.Is(KindParser) {
 		return nil, fmt.Errorf("plugin %s is not a parser", p.Name)
 	}
-	return configured(p, p.parsers, config, newParser)
+	r, err := configured(p, p.parsers, tenant, config, newParser)
+	if err != nil {
+		return nil, err
+	}
+	p.uses++
+	r.used = p.uses
+	return r, nil
 }
 
-// Planner returns the policy for a configuration, like Parser.
+// Planner returns the policy for a configuration, like Parser. It is shared by all tenants: what it sees
+// of a conversation are shapes and names.
 func (p *Plugin) Planner(config []byte) (*Planner, error) {
 	if !p.Manifest.Is(KindTemplate) {
 		return nil, fmt.Errorf("plugin %s is not a template policy", p.Name)
 	}
-	return configured(p, p.planners, config, newPlanner)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return configured(p, p.planners, "", config, newPlanner)
 }
 
-func configured[T any](p *Plugin, kept map[[sha256.Size]byte]*T, config []byte, open func(*Plugin, []byte) (*T, error)) (*T, error) {
+// configured finds or makes what serves a configuration. p.mu is held, also while the first instance is
+// made: it is milliseconds, once a configuration.
+func configured[T any](p *Plugin, kept map[poolKey]*T, tenant string, config []byte, open func(*Plugin, []byte) (*T, error)) (*T, error) {
 	if len(config) > abi.MaxConfig {
 		return nil, fmt.Errorf("plugin %s: configuration of %d bytes, at most %d", p.Name, len(config), abi.MaxConfig)
 	}
-	key := sha256.Sum256(config)
-	// The lock is held while the first instance is made: it is milliseconds, once a configuration.
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	key := poolKey{tenant: tenant, config: sha256.Sum256(config)}
 	if p.retired {
 		return nil, fmt.Errorf("plugin %s %s: %w", p.Name, p.Version, ErrRetired)
 	}
 	if r := kept[key]; r != nil {
 		return r, nil
 	}
-	if len(kept) == maxConfigs {
-		return nil, fmt.Errorf("plugin %s: more than %d configurations", p.Name, maxConfigs)
+	if len(p.parsers)+len(p.planners) >= maxConfigs && !p.makeRoom() {
+		return nil, fmt.Errorf("plugin %s: %w: more than %d configurations in use", p.Name, ErrBusy, maxConfigs)
 	}
 	r, err := open(p, config)
 	if err != nil {
@@ -136,21 +180,61 @@ func configured[T any](p *Plugin, kept map[[sha256.Size]byte]*T, config []byte, 
 	return r, nil
 }
 
+// makeRoom closes the pool of a tenant without streams that was used longest ago. p.mu is held.
+func (p *Plugin) makeRoom() bool {
+	var oldest poolKey
+	var found *Parser
+	for key, r := range p.parsers {
+		if key.tenant != "" && r.streams == 0 && (found == nil || r.used < found.used) {
+			oldest, found = key, r
+		}
+	}
+	if found == nil {
+		return false
+	}
+	delete(p.parsers, oldest)
+	found.pool.close()
+	return true
+}
+
+// Trim closes the idle instances of all pools that were not used since the last call.
+func (p *Plugin) Trim() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.parsers {
+		r.pool.trim()
+	}
+	for _, r := range p.planners {
+		r.pool.trim()
+	}
+}
+
 // Acquire holds the plugin: its runtime stays until Release. It fails with ErrRetired.
-func (p *Plugin) Acquire() error {
+func (p *Plugin) Acquire() error { return p.acquire(nil) }
+
+// acquire holds the plugin, and counts a stream of r if there is one.
+func (p *Plugin) acquire(r *Parser) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.retired {
 		return fmt.Errorf("plugin %s %s: %w", p.Name, p.Version, ErrRetired)
 	}
 	p.holders++
+	if r != nil {
+		r.streams++
+	}
 	return nil
 }
 
 // Release ends one hold. The last one after Retire closes the runtime.
-func (p *Plugin) Release() {
+func (p *Plugin) Release() { p.release(nil) }
+
+func (p *Plugin) release(r *Parser) {
 	p.mu.Lock()
 	p.holders--
+	if r != nil {
+		r.streams--
+	}
 	last := p.retired && p.holders == 0
 	p.mu.Unlock()
 	if last {

@@ -14,6 +14,7 @@ type pool struct {
 	wait  time.Duration
 	slots []atomic.Pointer[instance] // as many as there may be instances, so giving back always finds one
 	live  atomic.Int32
+	used  atomic.Bool // since the last trim
 
 	waiters atomic.Int32
 	wake    chan struct{} // tells one waiter that an instance or a place came free
@@ -37,15 +38,19 @@ func (p *pool) idle() *instance {
 	return nil
 }
 
-// take returns an instance for one call: an idle one, else a new one, else the first that comes free.
-func (p *pool) take() (*instance, error) {
+// take returns an instance for one call: an idle one, else a new one, else, if it may wait, the first that
+// comes free.
+func (p *pool) take(wait bool) (*instance, error) {
+	if !p.used.Load() { // a store each time would move the line between cores
+		p.used.Store(true)
+	}
 	if i := p.idle(); i != nil {
 		return i, nil
 	}
-	return p.takeSlow()
+	return p.takeSlow(wait)
 }
 
-func (p *pool) takeSlow() (*instance, error) {
+func (p *pool) takeSlow(wait bool) (*instance, error) {
 	// Counted before looking, so that whoever gives back or drops after that look wakes somebody.
 	p.waiters.Add(1)
 	defer p.waiters.Add(-1)
@@ -59,6 +64,9 @@ func (p *pool) takeSlow() (*instance, error) {
 		}
 		if i, err := p.grow(); i != nil || err != nil {
 			return i, err
+		}
+		if !wait {
+			return nil, fmt.Errorf("%w: %d of %d", ErrBusy, p.live.Load(), len(p.slots))
 		}
 		if timeout == nil {
 			t := time.NewTimer(p.wait)
@@ -136,6 +144,13 @@ func (p *pool) close() {
 		close(p.done)
 	}
 	p.drain()
+}
+
+// trim closes the idle instances of a pool that was not used since the last trim.
+func (p *pool) trim() {
+	if !p.used.Swap(false) {
+		p.drain()
+	}
 }
 
 func (p *pool) drain() {

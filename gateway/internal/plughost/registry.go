@@ -15,12 +15,15 @@ import (
 // ErrUnknown is wrapped by Lookup for a name that no plugin has.
 var ErrUnknown = errors.New("no such plugin")
 
-// Change tells that a name means another plugin from now on.
+// Change tells that a name means another plugin from now on, or that what it means was quarantined.
 type Change struct {
-	Name       string
-	Old        *Plugin // nil when the name is new; it is retired after the notification
-	New        *Plugin // nil when the name is gone
-	Generation uint64  // of the name, counted up by each change
+	Name string
+	// Quarantined is the version that failed too often, in a notification of its own: Old and New are nil
+	// then, and the version before it serves, if there is one.
+	Quarantined *Plugin
+	Old         *Plugin // nil when the name is new; it is retired after the notification
+	New         *Plugin // nil when the name is gone
+	Generation  uint64  // of the name, counted up by each change
 }
 
 // Status is one plugin or one file that is none.
@@ -34,6 +37,11 @@ type Status struct {
 	Streams    int       // holds on the current version
 	Err        string    // why the file's present content is refused; an older version may still serve
 	Since      time.Time // when this came to be so; zero for built-ins
+	Faults     int       // reported of the current version
+	// Quarantined says that the current version failed too often. Previous then serves, if there is one.
+	Quarantined bool
+	Previous    string // version before the current one, which is kept to go back to; empty for none
+	PreviousSum string // its digest
 }
 
 // Registry names the plugins that new streams use. Readers see immutable snapshots. It is safe for
@@ -41,10 +49,12 @@ type Status struct {
 type Registry struct {
 	host   *Host
 	notify func(Change)
+	tells  sync.Mutex // held while notify runs
 	names  atomic.Pointer[map[string]named]
 	status atomic.Pointer[[]fileStatus]
 
-	mu          sync.Mutex        // guards what follows; held by whoever changes names
+	mu          sync.Mutex // guards what follows; held by whoever changes names
+	rules       Rules
 	reserved    map[string]string // name -> built-in that has it
 	generations map[string]uint64
 	files       map[string]*file
@@ -54,8 +64,21 @@ type Registry struct {
 
 type named struct {
 	plugin     *Plugin
+	previous   *Plugin // kept to go back to; nil for none
 	generation uint64
 	builtin    bool
+}
+
+// serving is the version that new streams get: the previous one while the current one is quarantined. It is
+// nil if that cannot be.
+func (n named) serving() *Plugin {
+	switch {
+	case !n.plugin.Quarantined():
+		return n.plugin
+	case n.previous != nil && !n.previous.Quarantined():
+		return n.previous
+	}
+	return nil
 }
 
 // NewRegistry returns an empty registry. notify, which may be nil, is called for each change after new
@@ -66,7 +89,7 @@ func NewRegistry(h *Host, notify func(Change)) *Registry {
 		notify = func(Change) {}
 	}
 	r := &Registry{
-		host: h, notify: notify,
+		host: h, notify: notify, rules: Rules{Quarantine: DefaultQuarantine},
 		reserved: map[string]string{}, generations: map[string]uint64{}, files: map[string]*file{},
 	}
 	r.names.Store(&map[string]named{})
@@ -98,13 +121,17 @@ func (r *Registry) AddBuiltin(p *Plugin) error {
 	return nil
 }
 
-// Lookup returns the current version of a plugin, or an error that wraps ErrUnknown. A stream that
-// finds the version retired by the time it begins looks again.
+// Lookup returns the version of a plugin that serves, or an error that wraps ErrUnknown or ErrQuarantined. A
+// stream that finds the version retired by the time it begins looks again.
 func (r *Registry) Lookup(name string) (*Plugin, error) {
-	if e, ok := (*r.names.Load())[name]; ok {
-		return e.plugin, nil
+	e, ok := (*r.names.Load())[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %q", ErrUnknown, name)
 	}
-	return nil, fmt.Errorf("%w: %q", ErrUnknown, name)
+	if p := e.serving(); p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%w: %s %s", ErrQuarantined, name, e.plugin.Version)
 }
 
 // Acquire looks a plugin up and holds it, over a swap that happens in between.
@@ -137,6 +164,10 @@ func (r *Registry) Status() []Status {
 		s := Status{
 			Name: name, Version: e.plugin.Version, Digest: e.plugin.Digest, Origin: e.plugin.Origin,
 			Builtin: e.builtin, Generation: e.generation, Streams: e.plugin.Holders(),
+			Faults: e.plugin.Faults(), Quarantined: e.plugin.Quarantined(),
+		}
+		if e.previous != nil {
+			s.Previous, s.PreviousSum = e.previous.Version, e.previous.Digest
 		}
 		for _, f := range files {
 			if f.plugin == e.plugin {
@@ -161,7 +192,7 @@ func (r *Registry) Close() {
 	names := *r.names.Load()
 	r.names.Store(&map[string]named{})
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		names[name].plugin.Retire()
+		names[name].retire()
 	}
 	for _, f := range r.files {
 		f.dropAhead()
@@ -170,27 +201,60 @@ func (r *Registry) Close() {
 	r.publish()
 }
 
-// swap makes name mean p (nil: nothing), tells of it and retires what was there. r.mu is held.
+// retire retires both versions.
+func (n named) retire() {
+	if n.previous != nil {
+		n.previous.Retire()
+	}
+	if n.plugin != nil {
+		n.plugin.Retire()
+	}
+}
+
+// swap makes name mean p (nil: nothing), tells of it and retires what is not kept: the version before p stays
+// to go back to, or the one before that if it is quarantined. r.mu is held.
 func (r *Registry) swap(name string, p *Plugin, builtin bool) {
+	e := (*r.names.Load())[name]
+	var previous *Plugin
+	if p != nil && e.plugin != nil {
+		previous = e.serving()
+	}
+	r.put(name, named{plugin: p, previous: previous, builtin: builtin})
+	for _, old := range [...]*Plugin{e.plugin, e.previous} {
+		if old != nil && old != previous && old != p {
+			old.Retire()
+		}
+	}
+	if previous != nil {
+		previous.Trim() // what is not used by the second call is let go
+	}
+}
+
+// put makes name mean e, and tells of it. r.mu is held.
+func (r *Registry) put(name string, e named) {
 	old := *r.names.Load()
 	next := maps.Clone(old)
 	r.generations[name]++
-	c := Change{Name: name, Old: old[name].plugin, New: p, Generation: r.generations[name]}
-	if p == nil {
+	e.generation = r.generations[name]
+	c := Change{Name: name, Old: old[name].plugin, New: e.plugin, Generation: e.generation}
+	id := []slog.Attr{slog.String("plugin", name), slog.Uint64("generation", c.Generation)}
+	message := "plugin removed"
+	if e.plugin == nil {
 		delete(next, name)
 	} else {
-		next[name] = named{plugin: p, generation: c.Generation, builtin: builtin}
+		next[name] = e
+		r.guard(name, e)
+		message = "plugin loaded"
+		id = append(id, slog.String("version", e.plugin.Version), slog.String("digest", e.plugin.Digest), slog.String("origin", e.plugin.Origin))
 	}
 	r.names.Store(&next)
+	r.tell(c)
+	r.host.log.LogAttrs(context.Background(), slog.LevelInfo, message, id...)
+}
+
+// tell notifies, one call at a time.
+func (r *Registry) tell(c Change) {
+	r.tells.Lock()
+	defer r.tells.Unlock()
 	r.notify(c)
-	id := []slog.Attr{slog.String("plugin", name), slog.Uint64("generation", c.Generation)}
-	if p == nil {
-		r.host.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin removed", id...)
-	} else {
-		id = append(id, slog.String("version", p.Version), slog.String("digest", p.Digest), slog.String("origin", p.Origin))
-		r.host.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin loaded", id...)
-	}
-	if c.Old != nil {
-		c.Old.Retire()
-	}
 }

@@ -32,6 +32,10 @@ func newFolder(t *testing.T) *folder {
 	f := &folder{t: t, dir: t.TempDir(), now: time.Unix(1000, 0)}
 	f.host = newHost(t, plughost.Options{Log: f.log.logger()})
 	f.reg = plughost.NewRegistry(f.host, func(c plughost.Change) {
+		if c.Quarantined != nil {
+			f.changes = append(f.changes, c.Name+" quarantined "+c.Quarantined.Version)
+			return
+		}
 		from, to := "-", "-"
 		if c.Old != nil {
 			from = c.Old.Version
@@ -144,26 +148,29 @@ func TestDropInReplaceDelete(t *testing.T) {
 	if err := s.Feed([]byte("drains"), nil, false); err != nil || s.Fault() != nil || tr.String() != `text "drains"` {
 		t.Errorf("the old stream: %s, %v, %v", tr, err, s.Fault())
 	}
+	g.Close()
+	f.write("x.wasm", tiny{version: "2b"}.wasm())
+	f.settle()
+	f.wantChanges("tiny 2>2b #3")
 	_, err = r.Stream()
 	wantErr(t, err, plughost.ErrRetired, "plugin tiny 1")
-	g.Close()
-	if f.host.Live() != 1 {
-		t.Errorf("%d live after the old stream", f.host.Live())
+	if f.host.Live() != 2 {
+		t.Errorf("%d live, want the current version and the one before it", f.host.Live())
 	}
 
 	f.delete("x.wasm")
 	f.scan()
-	f.want("tiny", "2")
+	f.want("tiny", "2b")
 	f.now = f.now.Add(plughost.HoldFor)
 	f.scan()
 	f.want("tiny", "")
-	f.wantChanges("tiny 2>- #3")
+	f.wantChanges("tiny 2b>- #4")
 	if f.host.Live() != 0 || len(f.reg.Status()) != 0 {
 		t.Errorf("%d live, status %+v", f.host.Live(), f.reg.Status())
 	}
 	f.write("x.wasm", tiny{version: "3"}.wasm())
 	f.settle()
-	f.wantChanges("tiny ->3 #4")
+	f.wantChanges("tiny ->3 #5")
 }
 
 func TestFileThatIsBeingWritten(t *testing.T) {
@@ -371,8 +378,8 @@ func TestWatch(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
-	if n := f.host.Live(); n != 1 {
-		t.Errorf("%d live", n)
+	if n := f.host.Live(); n != 2 {
+		t.Errorf("%d live, want the current version and the one before it", n)
 	}
 	if p, err := f.reg.Lookup("tiny"); err != nil || p.Holders() != 0 {
 		t.Errorf("after Watch: %v", err)

@@ -31,6 +31,12 @@ const (
 	maxVecs   = 1024                  // buffers of one fd_write
 	vecSize   = 8
 
+	// What imports cost, beyond what the sandbox charges for any call of one. A unit is half a nanosecond.
+	fuelRandom = 4 // for each byte
+	fuelWrite  = 2
+	fuelVector = 100   // for each buffer of an fd_write
+	fuelLine   = 2_000 // for each line that is logged
+
 	maxNap  = time.Millisecond // longest wait that poll_oneoff takes for granted
 	maxNaps = 64               // such waits in one call
 )
@@ -59,8 +65,8 @@ func newStub(log *lineLog) *stub {
 	return &stub{log: log, began: time.Now(), consoles: make(map[api.Module]*console)}
 }
 
-func (s *stub) attach(m api.Module) *console {
-	c := &console{log: s.log}
+func (s *stub) attach(m api.Module, fuel api.MutableGlobal) *console {
+	c := &console{log: s.log, fuel: fuel}
 	s.mu.Lock()
 	s.consoles[m] = c
 	s.mu.Unlock()
@@ -133,7 +139,7 @@ func (s *stub) functions() map[string]api.GoModuleFunc {
 		wasi + "fd_write":            s.fdWrite,
 		wasi + "poll_oneoff":         s.pollOneoff,
 		wasi + "proc_exit":           procExit,
-		wasi + "random_get":          randomGet,
+		wasi + "random_get":          s.randomGet,
 		wasi + "sched_yield":         always(errnoSuccess),
 		sandbox.ModuleWeir + ".log":  s.weirLog,
 	}
@@ -171,12 +177,13 @@ func (s *stub) clockTime(_ context.Context, m api.Module, stack []uint64) {
 	stack[0] = faultUnless(m.Memory().WriteUint64Le(uint32(stack[2]), uint64(v.Truncate(coarse))))
 }
 
-func randomGet(_ context.Context, m api.Module, stack []uint64) {
-	n := uint32(stack[1])
-	if n > maxRandom {
+func (s *stub) randomGet(_ context.Context, m api.Module, stack []uint64) {
+	n, c := uint32(stack[1]), s.console(m)
+	if n > maxRandom || c == nil {
 		stack[0] = errnoInval
 		return
 	}
+	c.charge(fuelRandom * int(n))
 	b, ok := m.Memory().Read(uint32(stack[0]), n)
 	if ok {
 		_, _ = rand.Read(b) // never fails
@@ -223,27 +230,28 @@ func (s *stub) fdWrite(ctx context.Context, m api.Module, stack []uint64) {
 		stack[0] = errnoBadf
 		return
 	}
-	if n > maxVecs {
+	c := s.console(m)
+	if n > maxVecs || c == nil {
 		stack[0] = errnoInval
 		return
 	}
+	c.charge(fuelVector * int(n))
 	mem := m.Memory()
 	list, ok := mem.Read(vecs, n*vecSize)
 	if !ok {
 		stack[0] = errnoFault
 		return
 	}
-	c, total := s.console(m), uint32(0)
+	total := uint32(0)
 	for ; len(list) > 0; list = list[vecSize:] {
 		b, ok := mem.Read(binary.LittleEndian.Uint32(list), binary.LittleEndian.Uint32(list[4:]))
 		if !ok {
 			stack[0] = errnoFault
 			return
 		}
+		c.charge(fuelWrite * len(b))
 		total += uint32(len(b))
-		if c != nil {
-			c.write(ctx, level, b)
-		}
+		c.write(ctx, level, b)
 	}
 	stack[0] = faultUnless(mem.WriteUint32Le(written, total))
 }
@@ -251,9 +259,11 @@ func (s *stub) fdWrite(ctx context.Context, m api.Module, stack []uint64) {
 // weirLog is weir1.log(level, ptr, len): one line; levels are 0 debug, 1 info, 2 warn and 3 error.
 func (s *stub) weirLog(ctx context.Context, m api.Module, stack []uint64) {
 	b, ok := m.Memory().Read(uint32(stack[1]), min(uint32(stack[2]), maxLine))
-	if !ok {
+	c := s.console(m)
+	if !ok || c == nil {
 		return
 	}
+	c.charge(fuelLine)
 	level := slog.LevelError
 	switch uint32(stack[0]) {
 	case 0:

@@ -15,11 +15,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/weirgate/weir/abi"
-	"github.com/weirgate/weir/abi/guest"
-	"github.com/weirgate/weir/abi/host"
-	"github.com/weirgate/weir/abi/record"
 )
 
 // The folder is read every pollEvery, and what changed in it is taken when it has held for holdFor:
@@ -44,11 +39,13 @@ func stampOf(st fs.FileInfo) stamp { return stamp{size: st.Size(), time: st.ModT
 type file struct {
 	dir, path string
 	seen      stamp
-	since     time.Time // when seen was first seen
+	signature stamp     // of the signature beside it
+	since     time.Time // when these were first seen
 	gone      time.Time // when it was first missing; zero while it is there
 	taken     bool      // seen was read
 	tried     string    // digest of the content read last
 	clash     string    // name that kept the content out
+	undone    string    // digest of a content that was rolled back; it is not taken again
 	err       error     // why that content is refused
 	told      string    // digest and error logged last
 	state     time.Time // when plugin or err last changed
@@ -120,8 +117,8 @@ func (r *Registry) scan(ctx context.Context, dir string, now time.Time, hold tim
 			f = &file{dir: dir, path: path}
 			r.files[path] = f
 		}
-		if s := found[path]; f.since.IsZero() || s != f.seen {
-			f.seen, f.since, f.taken = s, now, false
+		if s, sig := found[path], signatureStamp(path); f.since.IsZero() || s != f.seen || sig != f.signature {
+			f.seen, f.signature, f.since, f.taken = s, sig, now, false
 			f.dropAhead()
 			if hold > 0 && ctx.Err() == nil {
 				r.ahead(ctx, f)
@@ -170,8 +167,13 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 	sum := sha256.Sum256(b)
 	f.tried = hex.EncodeToString(sum[:])
 	if err == nil && f.plugin != nil && f.plugin.Digest == f.tried {
-		f.err, f.clash = nil, ""
-		return
+		if err = r.allowed(f, b); err == nil {
+			f.err, f.clash, f.told = nil, "", ""
+			return
+		}
+	}
+	if err == nil && f.tried == f.undone {
+		err = fmt.Errorf("plugin %s: this content was rolled back", f.path)
 	}
 	var p *Plugin
 	if err == nil {
@@ -194,12 +196,26 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 	}
 	f.err, f.clash, f.told, f.state = nil, "", "", now
 	old := f.plugin
-	f.plugin = p
+	f.plugin, f.undone = p, ""
 	r.swap(p.Name, p, false)
 	if old != nil && old.Name != p.Name {
 		r.swap(old.Name, nil, false)
 		r.freed(old.Name)
 	}
+}
+
+// allowed checks what serves already against the rules, which may have changed. What they forbid is removed.
+func (r *Registry) allowed(f *file, wasm []byte) error {
+	err := r.rules.signed(f.path, wasm)
+	if err == nil {
+		err = r.rules.pinned(f.plugin)
+	}
+	if err != nil {
+		r.remove(f)
+		f.plugin = nil
+		return fmt.Errorf("plugin %s: %w", f.path, err)
+	}
+	return nil
 }
 
 // ahead loads a file that was just seen, so that compiling it, the longest part, overlaps the time that it
@@ -239,53 +255,26 @@ func (f *file) dropAhead() {
 // load loads a plugin and tries what every stream of it needs: a model entry opens a dropped-in parser
 // with an empty object, so one that fails at that would fail every request.
 func (r *Registry) load(ctx context.Context, b []byte, path string) (*Plugin, error) {
+	if err := r.rules.signed(path, b); err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", path, err)
+	}
 	p, err := r.host.Load(ctx, "", b, path)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.try(); err != nil {
+	if err := p.selfTest(); err != nil {
 		p.Retire()
 		return nil, fmt.Errorf("plugin %s: %w", path, err)
 	}
 	return p, nil
 }
 
-// try runs an empty stream.
-func (p *Plugin) try() error {
-	if !p.Manifest.Is(KindParser) {
-		return nil
-	}
-	parser, err := p.Parser([]byte(`{}`))
-	if err != nil {
-		return err
-	}
-	g, err := parser.Stream()
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	s, err := host.Open(g, nothing{}, guest.Start{}.Append(nil))
-	if err != nil {
-		return err
-	}
-	if err := s.Finish(abi.WhyStop); err != nil {
-		return err
-	}
-	if f := s.Fault(); f != nil {
-		return f
-	}
-	return nil
-}
-
-// nothing is a sink for a stream that says nothing.
-type nothing struct{}
-
-func (nothing) Accept([]record.Record, []byte) bool { return true }
-func (nothing) Record(record.Record, []byte) error  { return nil }
-
 // admit checks that a name is free, or is that of the same file.
 func (r *Registry) admit(f *file, p *Plugin) error {
 	f.clash = ""
+	if err := r.rules.pinned(p); err != nil {
+		return fmt.Errorf("plugin %s: %w", f.path, err)
+	}
 	if owner, ok := r.reserved[p.Name]; ok {
 		f.clash = p.Name
 		return fmt.Errorf("plugin %s: the name %q is reserved by the built-in %s", f.path, p.Name, owner)

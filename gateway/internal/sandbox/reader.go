@@ -149,37 +149,72 @@ func (r *reader) bounds(flags byte, what string) (low, high uint32, bounded bool
 	return low, high, bounded
 }
 
-// constant passes over a constant expression: one instruction and its end.
-func (r *reader) constant(funcs, globals int) {
+// s33 reads a signed LEB128 number of at most five bytes and 33 bits.
+func (r *reader) s33(what string) int64 { return r.signed(5, what) }
+
+// signed reads a signed LEB128 number of at most n bytes.
+func (r *reader) signed(n int, what string) int64 {
+	var v int64
+	for i := range n {
+		c := r.byte(what)
+		if r.err != nil {
+			return 0
+		}
+		shift := 7 * i
+		v |= int64(c&0x7f) << shift
+		if c < 0x80 {
+			if c&0x40 != 0 && shift+7 < 64 {
+				v |= -1 << (shift + 7)
+			}
+			return v
+		}
+	}
+	r.failf("%s is longer than %d bytes", what, n)
+	return 0
+}
+
+// constant is a constant expression of one instruction; v is the number of an i32 or i64, and the
+// index of what it names.
+type constant struct {
+	op byte
+	v  int64
+}
+
+// constant reads a constant expression: one instruction and its end.
+func (r *reader) constant(funcs, globals int) constant {
 	const what = "constant expression"
-	switch op := r.byte(what); op {
-	case 0x41:
-		r.skipLEB(5, what)
-	case 0x42:
-		r.skipLEB(10, what)
+	k := constant{op: r.byte(what)}
+	switch k.op {
+	case opI32Const:
+		k.v = int64(int32(r.signed(5, what)))
+	case opI64Const:
+		k.v = r.signed(10, what)
 	case 0x43:
 		r.skip(4, what)
 	case 0x44:
 		r.skip(8, what)
-	case 0x23:
-		if i := r.u32(what); r.err == nil && uint64(i) >= uint64(globals) {
+	case opGlobalGet:
+		i := r.u32(what)
+		if k.v = int64(i); r.err == nil && uint64(i) >= uint64(globals) {
 			r.failf("global %d of %d", i, globals)
 		}
-	case 0xd0:
+	case opRefNull:
 		r.reference("null reference")
-	case 0xd2:
-		if i := r.u32(what); r.err == nil && uint64(i) >= uint64(funcs) {
+	case opRefFunc:
+		i := r.u32(what)
+		if k.v = int64(i); r.err == nil && uint64(i) >= uint64(funcs) {
 			r.failf("function %d of %d", i, funcs)
 		}
-	case 0xfd:
-		if sub := r.u32(what); r.err == nil && sub != 0x0c {
+	case opVector:
+		if sub := r.u32(what); r.err == nil && sub != vectorConst {
 			r.failf("vector instruction %d in a constant expression", sub)
 		}
 		r.skip(16, what)
 	default:
-		r.failf("instruction %#x in a constant expression", op)
+		r.failf("instruction %#x in a constant expression", k.op)
 	}
 	if c := r.byte("end of a constant expression"); r.err == nil && c != opEnd {
 		r.failf("constant expression of more than one instruction")
 	}
+	return k
 }

@@ -1,9 +1,15 @@
 // Package sandbox checks and rewrites a WebAssembly module before the engine that will run it sees it.
 //
 // An engine's decoder allocates what a module's counts ask for, so a module of a few bytes can end the
-// process. Inspect reads every section with each count held to the bytes that are left, and Prepare
-// writes the module anew from what Inspect understood. Prepare is the only way by which bytes from
-// outside reach the engine: what meters, limits or rewrites code belongs there.
+// process; its compiler takes minutes for some functions of a few kilobytes; and the code it makes cannot
+// be interrupted. Inspect reads every section and every instruction with each count held to the bytes that
+// are left, each index to what the module has, and the form of the code to what compiles in reasonable
+// time. Prepare writes the module anew from what Inspect understood, with meters that end code which does
+// not end by itself. Prepare is the only way by which bytes from outside reach the engine.
+//
+// The types of operands are not checked here but by the engine, which refuses a module that breaks them
+// before it compiles anything: what it checks is the rewritten code, and all that the meters write leaves
+// the types on the stack as they were, so that neither can be used to get around the other.
 package sandbox
 
 import (
@@ -29,12 +35,20 @@ type Limits struct {
 	Body           int // one function body, its locals included
 	Locals         int // locals of one function, parameters aside
 	Nesting        int // blocks within blocks of one function
-	Depth          int // functions that are open at a time
+	Loops          int // loops within loops of one function
+	Branches       int // blocks and branches of one function
+	Merges         int // blocks and branches of one function, multiplied by its locals
+	Work           int // branches multiplied by branches and locals, of all functions together
+	Values         int // values that the calls, blocks and branches of one function carry, all together
+	Depth          int // functions that are open at a time; see ExportDepth
 	CustomSections int
 }
 
-// DefaultLimits is what the gateway uses. A plugin of a standard Go toolchain stays below a fifth of
-// each; the costs that set them were measured (compile time and memory of the engine at the limit).
+// DefaultLimits is what the gateway uses. A plugin of a standard Go toolchain stays below a half of
+// each; the costs that set them were measured (compile time and memory of the engine at the limit). The
+// compiler's time is not linear in Nesting, Loops, Branches and Merges: the worst function within them
+// takes it two or three seconds. Work bounds what many such functions take together to some twenty; a Go
+// guest of two megabytes has a fifth of it.
 func DefaultLimits() Limits {
 	return Limits{
 		Size:           16 << 20,
@@ -53,6 +67,11 @@ func DefaultLimits() Limits {
 		Body:           256 << 10,
 		Locals:         10_000,
 		Nesting:        2_000,
+		Loops:          32,
+		Branches:       8_000,
+		Merges:         128 << 10,
+		Work:           128 << 20,
+		Values:         256 << 10,
 		Depth:          1_000,
 		CustomSections: 1_000,
 	}
@@ -123,16 +142,23 @@ type Module struct {
 	Functions int // with a body
 	Segments  int // data segments
 
-	types    []Signature
-	funcs    []uint32 // type index of each function, imported ones first
-	globals  int
-	memories int
-	bodies   int
-	counted  int // data segments by the data count section, or -1
-	customs  int
-	elements int
-	sections []section
+	types       []Signature
+	funcs       []uint32 // type index of each function, imported ones first
+	declared    []bool   // functions that are named outside of code, by index
+	globals     []globalType
+	memories    int
+	elemTypes   []ValueType // of each element segment
+	bodies      []body
+	dataNamed   bool // an instruction names a data segment
+	importNamed bool // an imported function may be called through a table
+	counted     int  // data segments by the data count section, or -1
+	customs     int
+	work        int // see Limits.Work
+	elements    int
+	sections    []section
 }
+
+type globalType struct{ mutable bool }
 
 // section is where one section's content lies in the module.
 type section struct {
@@ -155,8 +181,8 @@ const magic = "\x00asm\x01\x00\x00\x00"
 
 // Inspect reads the sections of a module and reports the first thing that breaks the format, a limit or
 // the rules for plugins: imports from the allow-list (see Allowed) with the listed types, one memory
-// that is not shared, no start function. It does not look into function bodies beyond their locals. It
-// runs in time and memory linear in len(wasm), whatever the bytes are.
+// that is not shared, no start function, instructions of WebAssembly 2.0 alone. It runs in time and
+// memory linear in len(wasm), whatever the bytes are.
 func Inspect(wasm []byte, l Limits) (*Module, error) {
 	if len(wasm) > l.Size {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrModule, len(wasm), l.Size)
@@ -199,54 +225,25 @@ func Inspect(wasm []byte, l Limits) (*Module, error) {
 	return in.m, in.whole()
 }
 
-// Prepare inspects a module and returns it as the engine may see it, with what Inspect read. Custom
-// sections are left out, since the engine decodes some of them with no bound on their counts, and
-// tables get a maximum, since a table without one grows without limit. The memory's maximum is the
-// engine's own setting. The result does not alias wasm.
+// Prepare inspects a module and returns it as the engine may see it, with what Inspect read of it as it
+// came. Written into the code are the meters that ExportFuel and ExportDepth tell of. Custom sections are
+// left out, since the engine decodes some of them with no bound on their counts; tables get a maximum,
+// since a table without one grows without limit; data segments that lie close together become one, since
+// the engine keeps each in every instance. The memory's maximum is the engine's own setting. The result
+// does not alias wasm, and is the same for the same module and limits.
 func Prepare(wasm []byte, l Limits) ([]byte, *Module, error) {
 	m, err := Inspect(wasm, l)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := make([]byte, 0, len(wasm)+16)
-	out = append(out, magic...)
-	for _, s := range m.sections {
-		switch s.id {
-		case idCustom:
-			continue
-		case idTable:
-			out = appendSection(out, s.id, appendTables(nil, m.Tables, uint32(l.TableElements)))
-		default:
-			out = appendSection(out, s.id, wasm[s.from:s.to])
+	for _, name := range []string{ExportFuel, ExportDepth} {
+		if _, ok := m.Export(name); ok {
+			return nil, nil, fmt.Errorf("%w: export section: the name %q is the gateway's", ErrModule, name)
 		}
+	}
+	out := rewrite(wasm, m, &l)
+	if _, err := Inspect(out, l.rewritten()); err != nil {
+		return nil, nil, fmt.Errorf("rewritten module: %w", err)
 	}
 	return out, m, nil
-}
-
-func appendSection(dst []byte, id byte, content []byte) []byte {
-	dst = append(dst, id)
-	dst = appendU32(dst, uint32(len(content)))
-	return append(dst, content...)
-}
-
-func appendTables(dst []byte, tables []Table, limit uint32) []byte {
-	dst = appendU32(dst, uint32(len(tables)))
-	for _, t := range tables {
-		top := limit
-		if t.Bounded {
-			top = min(top, t.Max)
-		}
-		dst = append(dst, byte(t.Element), 1)
-		dst = appendU32(dst, t.Min)
-		dst = appendU32(dst, top)
-	}
-	return dst
-}
-
-func appendU32(dst []byte, v uint32) []byte {
-	for v >= 0x80 {
-		dst = append(dst, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(dst, byte(v))
 }

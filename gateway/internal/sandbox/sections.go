@@ -19,8 +19,6 @@ const (
 	idDataCount = 12
 )
 
-const opEnd = 0x0b
-
 // known lists the sections by id; the data count section comes before code and data. Rank 0 may stand
 // anywhere.
 var known = [...]struct {
@@ -93,7 +91,7 @@ func (in *inspector) section(id byte, r *reader) {
 	case idElement:
 		in.elementSection(r)
 	case idDataCount:
-		in.m.counted = int(r.u32("number of data segments"))
+		in.m.counted = r.count("data segments", 0, in.l.Segments)
 	case idCode:
 		in.codeSection(r)
 	case idData:
@@ -107,8 +105,8 @@ func (in *inspector) whole() error {
 	switch {
 	case m.memories != 1:
 		return fmt.Errorf("%w: memory section: %d memories, want 1", ErrModule, m.memories)
-	case m.bodies != m.Functions:
-		return fmt.Errorf("%w: code section: %d bodies for %d functions", ErrModule, m.bodies, m.Functions)
+	case len(m.bodies) != m.Functions:
+		return fmt.Errorf("%w: code section: %d bodies for %d functions", ErrModule, len(m.bodies), m.Functions)
 	case m.counted >= 0 && m.counted != m.Segments:
 		return fmt.Errorf("%w: data section: %d segments, the data count section says %d", ErrModule, m.Segments, m.counted)
 	}
@@ -195,6 +193,7 @@ func (in *inspector) importSection(r *reader) {
 		}
 		in.m.Imports = append(in.m.Imports, Import{Module: module, Name: name, Type: got})
 		in.m.funcs = append(in.m.funcs, i)
+		in.m.declared = append(in.m.declared, false)
 	})
 }
 
@@ -203,8 +202,16 @@ func (in *inspector) functionSection(r *reader) {
 	r.each("function", n, func(int) {
 		i, _ := in.signature(r)
 		in.m.funcs = append(in.m.funcs, i)
+		in.m.declared = append(in.m.declared, false)
 	})
 	in.m.Functions = n
+}
+
+// declare notes that a function is named outside of code, which lets code refer to it.
+func (in *inspector) declare(r *reader, k constant) {
+	if k.op == opRefFunc && r.err == nil {
+		in.m.declared[k.v] = true
+	}
 }
 
 func (in *inspector) tableSection(r *reader) {
@@ -245,11 +252,12 @@ func (in *inspector) memorySection(r *reader) {
 func (in *inspector) globalSection(r *reader) {
 	r.each("global", r.count("globals", 4, in.l.Globals), func(i int) {
 		r.value("type")
-		if mut := r.byte("mutability"); r.err == nil && mut > 1 {
+		mut := r.byte("mutability")
+		if r.err == nil && mut > 1 {
 			r.failf("mutability %#x, want 0 or 1", mut)
 		}
-		r.constant(len(in.m.funcs), i)
-		in.m.globals++
+		in.declare(r, r.constant(len(in.m.funcs), i))
+		in.m.globals = append(in.m.globals, globalType{mutable: mut == 1})
 	})
 }
 
@@ -275,7 +283,7 @@ func (in *inspector) exportSection(r *reader) {
 		case KindMemory:
 			space = in.m.memories
 		case KindGlobal:
-			space = in.m.globals
+			space = len(in.m.globals)
 		default:
 			r.failf("%q is of %v", e.Name, e.Kind)
 			return
@@ -286,6 +294,7 @@ func (in *inspector) exportSection(r *reader) {
 		}
 		if e.Kind == KindFunc {
 			e.Type = in.m.types[in.m.funcs[e.Index]]
+			in.m.declared[e.Index] = true
 		}
 		in.m.Exports = append(in.m.Exports, e)
 	})
@@ -306,15 +315,17 @@ func (in *inspector) elementSection(r *reader) {
 			if r.err == nil && uint64(table) >= uint64(len(in.m.Tables)) {
 				r.failf("table %d of %d", table, len(in.m.Tables))
 			}
-			r.constant(len(in.m.funcs), in.m.globals)
+			r.constant(len(in.m.funcs), len(in.m.globals))
 		}
+		element := FuncRef
 		if flags&3 != 0 {
 			if exprs {
-				r.reference("element type")
+				element = r.reference("element type")
 			} else if kind := r.byte("element kind"); r.err == nil && kind != 0 {
 				r.failf("element kind %#x, want 0", kind)
 			}
 		}
+		in.m.elemTypes = append(in.m.elemTypes, element)
 		n := r.count("elements", 1, in.l.Elements-in.m.elements)
 		in.m.elements += n
 		for range n {
@@ -329,44 +340,15 @@ func (in *inspector) elementSection(r *reader) {
 // element is one element of a segment: an expression, or the index of a function.
 func (in *inspector) element(r *reader, expr bool) {
 	if expr {
-		r.constant(len(in.m.funcs), in.m.globals)
-	} else if f := r.u32("function index"); r.err == nil && uint64(f) >= uint64(len(in.m.funcs)) {
+		in.declare(r, r.constant(len(in.m.funcs), len(in.m.globals)))
+		return
+	}
+	f := r.u32("function index")
+	if r.err == nil && uint64(f) >= uint64(len(in.m.funcs)) {
 		r.failf("function %d of %d", f, len(in.m.funcs))
 	}
-}
-
-func (in *inspector) codeSection(r *reader) {
-	n := r.count("bodies", 2, in.l.Functions)
-	r.each("body", n, func(int) {
-		size := r.u32("size")
-		if r.err == nil && uint64(size) > uint64(in.l.Body) {
-			r.failf("%d bytes, at most %d", size, in.l.Body)
-		}
-		from := r.pos
-		if r.skip(size, "body"); r.err != nil {
-			return
-		}
-		body := &reader{b: r.b, pos: from, end: r.pos, section: r.section, item: r.item, index: r.index}
-		in.locals(body)
-		if body.err == nil && (body.left() == 0 || body.b[body.end-1] != opEnd) {
-			body.failf("does not end with an end instruction")
-		}
-		r.err = body.err
-	})
-	in.m.bodies = n
-}
-
-func (in *inspector) locals(r *reader) {
-	total := uint64(0)
-	for range r.count("groups of locals", 2, in.l.Locals) {
-		total += uint64(r.u32("number of locals"))
-		r.value("type of locals")
-		if r.err == nil && total > uint64(in.l.Locals) {
-			r.failf("%d locals, at most %d", total, in.l.Locals)
-		}
-		if r.err != nil {
-			return
-		}
+	if r.err == nil {
+		in.m.declared[f] = true
 	}
 }
 
@@ -382,10 +364,15 @@ func (in *inspector) dataSection(r *reader) {
 				r.failf("memory %d of 1", i)
 			}
 		}
+		var at constant
 		if flags != 1 {
-			r.constant(len(in.m.funcs), in.m.globals)
+			at = r.constant(len(in.m.funcs), len(in.m.globals))
 		}
-		r.skip(r.u32("size"), "content")
+		size := r.u32("size")
+		if end := uint64(uint32(at.v)) + uint64(size); r.err == nil && at.op == opI32Const && end > uint64(in.m.Memory.Min)<<16 {
+			r.failf("content [%d,+%d) outside the memory of %d pages", uint32(at.v), size, in.m.Memory.Min)
+		}
+		r.skip(size, "content")
 	})
 	in.m.Segments = n
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Admin serves /metrics, /healthz, which answers while the process runs, and /readyz, which answers 503
-// with ready's error while weir should get no requests. There is no authentication: the listener decides
+// Admin serves /metrics, /healthz, which answers while the process runs, /readyz, which answers 503 with
+// ready's error while weir should get no requests, and pages. There is no authentication: the listener decides
 // who reaches it.
-func Admin(m *Metrics, ready func() error) http.Handler {
+func Admin(m *Metrics, ready func() error, pages ...Page) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
@@ -20,6 +20,9 @@ func Admin(m *Metrics, ready func() error) http.Handler {
 		}
 		answer(w, http.StatusOK, "ready")
 	})
+	for _, p := range pages {
+		mux.HandleFunc("GET "+p.Path, p.serve)
+	}
 	return mux
 }
 

@@ -27,6 +27,8 @@ const (
 	KeyIgnored    = "ignored" // request members without effect
 	KeyPlugin     = "plugin"
 	KeyExport     = "export"
+	KeyKind       = "kind"     // of a plugin's fault
+	KeyFallback   = "fallback" // whether a turn went on without what failed
 	KeyGeneration = "generation"
 	KeyDigest     = "digest"
 	KeyFile       = "file"

@@ -40,9 +40,11 @@ type Metrics struct {
 	cached     *prometheus.CounterVec
 	faults     *prometheus.CounterVec
 	generation *prometheus.GaugeVec
+	quarantine *prometheus.GaugeVec
 	turns      prometheus.Gauge
 	sockets    prometheus.Gauge
 	reloads    *prometheus.CounterVec
+	beside     beside
 
 	mu      sync.Mutex // guards the following
 	plugins map[string]bool
@@ -87,9 +89,10 @@ func New(version string) *Metrics {
 		in:         counter("tokens_in_total", "Prompt tokens, those from the engine's prefix cache included.", "surface", "model", "tenant"),
 		out:        counter("tokens_out_total", "Generated tokens, markers and reasoning included.", "surface", "model", "tenant"),
 		cached:     counter("tokens_cached_total", "Prompt tokens that came from the engine's prefix cache.", "surface", "model", "tenant"),
-		faults:     counter("parser_faults_total", "Calls of a plugin that failed.", "plugin", "export"),
+		faults:     counter("plugin_faults_total", "Calls of a plugin that failed, by what it did wrong.", "plugin", "export", "kind"),
 		reloads:    counter("reloads_total", "Changes of the configuration, by whether they were taken.", "outcome"),
 		generation: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_generation", "How often a plugin was loaded under its name.")), []string{"plugin"}),
+		quarantine: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_quarantined", "1 while the current version of a plugin is quarantined for its faults.")), []string{"plugin"}),
 		turns:      prometheus.NewGauge(prometheus.GaugeOpts(opts("active_turns", "Turns that run now."))),
 		sockets:    prometheus.NewGauge(prometheus.GaugeOpts(opts("websocket_connections", "WebSockets that are open now."))),
 		ttft: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -100,6 +103,7 @@ func New(version string) *Metrics {
 			desc: prometheus.NewDesc("weir_inter_token_seconds", "Time between two tokens of a turn; tokens that came together share theirs evenly.", []string{"surface", "model", "tenant"}, nil),
 			of:   map[Labels]*gapHistogram{},
 		},
+		beside:  newBeside(),
 		plugins: map[string]bool{},
 		turnsOf: map[Labels]*series{},
 	}
@@ -109,8 +113,9 @@ func New(version string) *Metrics {
 	for _, o := range []string{"ok", "refused"} {
 		m.reloads.WithLabelValues(o)
 	}
-	m.registry.MustRegister(m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.turns, m.sockets, m.reloads, build,
+	m.registry.MustRegister(m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.quarantine, m.turns, m.sockets, m.reloads, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.beside.collectors()...)
 	return m
 }
 
@@ -172,18 +177,29 @@ func (m *Metrics) plugin(name string) string {
 	return name
 }
 
-// ParserFault counts a call of a plugin's export that failed.
-func (m *Metrics) ParserFault(plugin, export string) {
-	m.faults.WithLabelValues(m.plugin(plugin), label(export, slices.Contains(exports[:], export))).Inc()
+// PluginFault counts a call of a plugin's export that failed. kind is one of a fixed set.
+func (m *Metrics) PluginFault(plugin, export, kind string) {
+	m.faults.WithLabelValues(m.plugin(plugin), label(export, slices.Contains(exports[:], export)), kind).Inc()
 }
 
 // PluginLoaded notes the generation of a plugin that is served now.
 func (m *Metrics) PluginLoaded(plugin string, generation int) {
-	m.generation.WithLabelValues(m.plugin(plugin)).Set(float64(generation))
+	name := m.plugin(plugin)
+	m.generation.WithLabelValues(name).Set(float64(generation))
+	m.quarantine.WithLabelValues(name).Set(0)
+}
+
+// PluginQuarantined notes that the current version of a plugin is not used for new streams.
+func (m *Metrics) PluginQuarantined(plugin string) {
+	m.quarantine.WithLabelValues(m.plugin(plugin)).Set(1)
 }
 
 // PluginGone ends the series of a plugin that is not served any more. Its faults stay counted.
-func (m *Metrics) PluginGone(plugin string) { m.generation.DeleteLabelValues(m.plugin(plugin)) }
+func (m *Metrics) PluginGone(plugin string) {
+	name := m.plugin(plugin)
+	m.generation.DeleteLabelValues(name)
+	m.quarantine.DeleteLabelValues(name)
+}
 
 // Reload counts a change of the configuration; err says why it was not taken.
 func (m *Metrics) Reload(err error) {

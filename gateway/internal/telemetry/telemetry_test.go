@@ -123,7 +123,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	for i := range 1000 {
 		m.Request(telemetry.Labels{Surface: fmt.Sprint("s", i), Model: fmt.Sprint("m", i), Tenant: fmt.Sprint("t", i)}, telemetry.Outcome(fmt.Sprint("o", i)))
 		m.Begin(telemetry.Labels{Surface: "chat", Model: fmt.Sprint("m", i)}).End(t.Context(), quiet, telemetry.Result{})
-		m.ParserFault(fmt.Sprint("p", i), fmt.Sprint("e", i))
+		m.PluginFault(fmt.Sprint("p", i), fmt.Sprint("e", i), "trap")
 		m.PluginLoaded(fmt.Sprint("p", i), i)
 	}
 	m.Request(telemetry.Labels{Surface: "messages", Model: "qwen", Tenant: "ops"}, telemetry.OutcomeOf(fault.New(fault.Quota, "x")))
@@ -133,10 +133,10 @@ func TestLabelsAreBounded(t *testing.T) {
 		`weir_requests_total{model="unknown",outcome="unknown",surface="unknown",tenant="unknown"} 1000`,
 		`weir_requests_total{model="unknown",outcome="ok",surface="chat",tenant="unknown"} 1000`,
 		`weir_requests_total{model="qwen",outcome="quota",surface="messages",tenant="ops"} 1`,
-		`weir_parser_faults_total{export="unknown",plugin="p0"} 1`,
-		`weir_parser_faults_total{export="unknown",plugin="unknown"} 872`,
+		`weir_plugin_faults_total{export="unknown",kind="trap",plugin="p0"} 1`,
+		`weir_plugin_faults_total{export="unknown",kind="trap",plugin="unknown"} 872`,
 	)
-	if n := strings.Count(got, "\n"); n > 350 {
+	if n := strings.Count(got, "\n"); n > 500 {
 		t.Errorf("%d lines", n)
 	}
 	// What a reload takes away is not counted any more, and what it brings is.
@@ -150,7 +150,7 @@ func TestLabelsAreBounded(t *testing.T) {
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	m := telemetry.New("v1.2.3")
-	m.ParserFault("builtin", "weir1_feed")
+	m.PluginFault("builtin", "weir1_feed", "fuel")
 	m.PluginLoaded("acme", 3)
 	m.PluginLoaded("gone", 1)
 	m.PluginGone("gone")
@@ -163,7 +163,7 @@ func TestCounters(t *testing.T) {
 	got := scrape(t, m)
 	wantLines(
 		t, got,
-		`weir_parser_faults_total{export="weir1_feed",plugin="builtin"} 1`,
+		`weir_plugin_faults_total{export="weir1_feed",kind="fuel",plugin="builtin"} 1`,
 		`weir_plugin_generation{plugin="acme"} 3`,
 		`weir_reloads_total{outcome="ok"} 1`,
 		`weir_reloads_total{outcome="refused"} 2`,

@@ -71,6 +71,7 @@ type Turn struct {
 	Streamed bool // Sink takes events as they come; otherwise nothing is kept alive
 	Sink     Sink
 	Tap      event.Sink // sees every event before Sink does, if set
+	Shadow   Shadow     // runs beside Parser, if set
 	Times    Times
 	Meter    Meter
 }
@@ -90,6 +91,7 @@ type run struct {
 	cancel context.CancelCauseFunc
 	asm    *assemble.Assembler
 	parser *host.Stream
+	shadow Shadow // nil once there is nothing to compare
 	begun  time.Time
 
 	// mu is held by the turn's goroutine except while it waits for the engine; the timer takes it then.
@@ -115,9 +117,9 @@ type run struct {
 func (t *Turn) Run(ctx context.Context) (Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{Turn: t, cancel: cancel, begun: time.Now()}
+	r := &run{Turn: t, shadow: t.Shadow, cancel: cancel, begun: time.Now()}
 	r.waiting = r.begun
-	r.asm = assemble.New(t.Assemble, t.events())
+	r.asm = assemble.New(t.Assemble, r.events())
 	r.mu.Lock()
 	// Made first and set then, so that the timer's function sees the field.
 	r.timer = time.AfterFunc(never, r.tick)
@@ -137,19 +139,6 @@ func (t *Turn) Run(ctx context.Context) (Outcome, error) {
 	r.mu.Unlock()
 	r.outcome.Stats = r.asm.Stats()
 	return r.outcome, err
-}
-
-// events is where the assembler's events go.
-func (t *Turn) events() event.Sink {
-	if t.Tap == nil {
-		return t.Sink
-	}
-	return event.SinkFunc(func(e *event.Event) error {
-		if err := t.Tap.Event(e); err != nil {
-			return err
-		}
-		return t.Sink.Event(e)
-	})
 }
 
 // Times of the timer: how soon it looks again when the turn's goroutine was at work, and a time that does
@@ -321,28 +310,22 @@ func (r *run) attempt(ctx context.Context, e engines.Engine) error {
 		if err := r.delta(d); err != nil {
 			return err
 		}
-		if r.asm.Ended() || r.parser.Ended() {
-			return nil
-		}
+		over := r.asm.Ended() || r.parser.Ended()
 		// What waits already leaves with what is written: one write for a burst, and none of its own for a
 		// last delta, behind which the end of the stream is known.
-		if peek != nil && peek.Ready() {
-			continue
+		if !over && (peek == nil || !peek.Ready()) {
+			if err := r.flush(); err != nil {
+				return clientError{err}
+			}
+			r.waiting = r.flushed
 		}
-		if err := r.flush(); err != nil {
-			return clientError{err}
+		if r.shadow != nil && len(d.Bytes) > 0 {
+			r.shadow.Feed(d.Bytes, d.Spans)
 		}
-		r.waiting = r.flushed
+		if over {
+			return nil
+		}
 	}
-}
-
-// openParser opens the parser's stream; one that fails at once leaves a raw stream.
-func (r *run) openParser() {
-	if r.Parser == nil {
-		r.parser = host.Raw(r.asm)
-		return
-	}
-	r.parser, _ = host.Open(r.Parser, r.asm, r.Prompt.Start)
 }
 
 func (r *run) delta(d *engines.Delta) error {
@@ -371,7 +354,7 @@ func (r *run) delta(d *engines.Delta) error {
 		if !r.structured && r.parser.Fed() {
 			return mixed()
 		}
-		r.structured = true
+		r.structured, r.shadow = true, nil // nobody parses
 		r.written += len(f.Text)
 		if err := r.asm.Fragment(f); err != nil {
 			return clientError{err}
@@ -390,19 +373,6 @@ func (r *run) delta(d *engines.Delta) error {
 
 func mixed() error {
 	return &engines.Error{Class: engines.ClassProtocol, Message: "raw and structured deltas in one turn"}
-}
-
-// parserFault acts on a plugin that failed, once.
-func (r *run) parserFault() error {
-	f := r.parser.TakeFault()
-	if f == nil {
-		return nil
-	}
-	r.Meter.PluginFault(f)
-	if r.Abort {
-		return fault.Wrap(fault.Plugin, f, "the model's parser failed")
-	}
-	return nil
 }
 
 // end tells the parser and the assembler that the stream is over.
@@ -440,6 +410,9 @@ func (r *run) end() error {
 	if err := r.flush(); err != nil {
 		return clientError{err}
 	}
+	if r.shadow != nil {
+		r.shadow.Finish(why, reason, seq)
+	}
 	return nil
 }
 
@@ -459,6 +432,7 @@ func (r *run) total() event.Usage {
 // fail ends a turn that went wrong: in-band when the stream has begun, else by the error it returns.
 func (r *run) fail(ctx context.Context, err error) error {
 	f := classify(ctx, err)
+	r.shadow = nil // how a failed turn is closed says nothing of the parser
 	r.outcome.Fault, r.outcome.Usage = f, r.total()
 	if !r.started || !r.Streamed {
 		return f

@@ -11,7 +11,7 @@ import (
 
 // plugin is what the module exports: the parsers, and the template policies.
 type plugin struct {
-	*parser.Program
+	parser *parser.Program
 	policy chatml.Policy
 }
 
@@ -30,13 +30,16 @@ func (p *plugin) Open(config []byte) error {
 	if err == nil && policy {
 		return p.policy.Open(config)
 	}
-	return p.Program.Open(config)
+	return p.parser.Open(config)
 }
+
+// Parser is what streams go to.
+func (p *plugin) Parser() guest.Program { return p.parser }
 
 // Plan is the policy's.
 func (p *plugin) Plan(dst, outline []byte) ([]byte, error) { return p.policy.Plan(dst, outline) }
 
 // In c-shared mode main does not run, so init is where a guest says what it is.
-func init() { guest.Export(&plugin{Program: parser.New()}) }
+func init() { guest.Export(&plugin{parser: parser.New()}) }
 
 func main() {}

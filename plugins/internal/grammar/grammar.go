@@ -6,15 +6,27 @@ import (
 	"unsafe"
 
 	"github.com/weirgate/weir/abi/guest"
+	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/record"
+	"github.com/weirgate/weir/plugins/internal/match"
 )
 
-// State is a grammar's part of the state window: plain words that the grammar views as its own struct
-// (see View). It is zeroed before each header that follows an opener.
-type State [12]uint64
+// State is a grammar's part of the state window: what the parser knows of too, and plain words; the grammar
+// views all of it as its own struct (see View). It is zeroed before each header that follows an opener.
+type State struct {
+	Common
+	own [4]uint64
+}
 
-// View views s as a grammar's own state. T must be free of pointers and no larger than State, which
-// the grammar asserts when it is compiled.
+// Common is what a grammar's struct begins with: what input may change that the parser reads in the grammar's
+// place (see Plain).
+type Common struct {
+	JSON jsonscan.Machine // the JSON value that is read
+	Line bool             // only blanks were delivered since the last newline of a raw value, or since its beginning if that begins a line
+}
+
+// View views s as a grammar's own state. T must begin with Common, be free of pointers and no larger than
+// State, which the grammar asserts when it is compiled.
 func View[T any](s *State) *T { return (*T)(unsafe.Pointer(s)) }
 
 // Opener is a marker at which a call may begin.
@@ -47,6 +59,16 @@ const (
 	Broken             // as Owed, and what comes before the closer is malformed
 )
 
+// Plain says what a grammar would do with the next byte, so that the parser can do it.
+type Plain uint8
+
+// Values of Plain.
+const (
+	Never Plain = iota // something of its own
+	JSON               // read on in State.JSON, a value of the arguments of which bytes were read, and pass it on
+	Raw                // pass on what is none of Tags as a value, but for a newline at the end, and keep State.Line
+)
+
 // Header is what a grammar knows of a call's header. Offsets count from the opener's first byte.
 type Header struct {
 	Opener int  // index in Openers
@@ -60,15 +82,18 @@ type Grammar interface { //nolint:interfacebloat // because a format of calls is
 	Openers() []Opener
 	// Closers are the closers of a wrapper; they are markers while one is owed.
 	Closers() []string
+	// Tags is what may matter in a raw value; nil if there are none.
+	Tags() *match.Set
 	// Header reads b, which begins at an opener, on from where it stopped the last time. It emits
 	// nothing. It must answer No when the header is longer than abi.MaxHeader.
 	Header(s *State, h Header, b []byte) Verdict
 	// Begin emits the records of a header for which Header said Yes or Early: call_begin up to name,
 	// or up to the value of the arguments. After Void it emits the wrapper.
 	Begin(s *State, h Header, in *Input)
-	// Middle is Body for the most frequent input, the middle of an argument: it reports whether all of b
-	// was dealt with. It may emit a part of b and leave the rest to Body. The call was not refused.
-	Middle(s *State, b []byte, out *guest.Out) bool
+	// Plain says how the next input may be read, or a part of it, instead of by Body. The call was not refused.
+	Plain(s *State) Plain
+	// Whole tells that the parser read State.JSON to its end.
+	Whole(s *State)
 	// Body reads on after Begin: the rest of the call, and whatever may follow it in its wrapper. At
 	// the end of the stream it emits all of the input, and closes what is open as truncated.
 	Body(s *State, in *Input) Next
@@ -156,6 +181,16 @@ func Space(b []byte) int {
 		}
 	}
 	return len(b)
+}
+
+// Line reports that only blanks stand at the end of b, on its line; before says so of what stands before b.
+func Line(b []byte, before bool) bool {
+	for i := len(b) - 1; i >= 0; i-- {
+		if c := b[i]; c != ' ' && c != '\t' {
+			return c == '\n'
+		}
+	}
+	return before
 }
 
 // Begins reports whether b is a beginning of text, and not all of it.

@@ -39,30 +39,6 @@ func marks(w, x, y, z uint64) uint64 {
 	return ((x-ones)&^x | (y-ones)&^y | (z-ones)&^z) & tops
 }
 
-// misses reports that no byte of b is in the set.
-func (s *byteSet) misses(b []byte) bool {
-	n := len(b)
-	if s.n > len(s.words) || n == 0 || s.n == 0 {
-		return s.skip(b, 0) == n
-	}
-	x, y, z := s.words[0], s.words[1], s.words[2]
-	var w uint64 // what is left; some bytes may be in it twice
-	switch {
-	case n >= 8:
-		for i := 0; i < n-8; i += 8 {
-			if marks(binary.LittleEndian.Uint64(b[i:]), x, y, z) != 0 {
-				return false
-			}
-		}
-		w = binary.LittleEndian.Uint64(b[n-8:])
-	case n >= 4:
-		w = uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))<<32
-	default:
-		w = uint64(b[0])*(ones&^0xffff) | uint64(b[n/2])<<8 | uint64(b[n-1])
-	}
-	return marks(w, x, y, z) == 0
-}
-
 // skip is the offset of the first byte of b at or after from that is in the set, else the length of b.
 func (s *byteSet) skip(b []byte, from int) int {
 	if s.n <= len(s.words) && s.n > 0 {
@@ -77,4 +53,27 @@ func (s *byteSet) skip(b []byte, from int) int {
 		from++
 	}
 	return min(from, len(b))
+}
+
+// Stops are a few bytes that are looked for in a word of text at once: up to three of them, and all that are
+// less than some byte.
+type Stops struct {
+	words [3]uint64
+	below uint64
+}
+
+// NewStops makes the stops of these bytes and of all that are less than below, which is at most 0x80.
+// Without any byte it looks for NUL. It reports false when there are too many.
+func NewStops(below byte, bytes ...byte) (s Stops, ok bool) {
+	var set byteSet
+	set.add(append(bytes, 0)[0])
+	for _, c := range bytes {
+		set.add(c)
+	}
+	return Stops{words: set.words, below: ones * uint64(below)}, set.n <= len(set.words)
+}
+
+// Marks has the highest bit of each byte of w that is a stop. Those above the lowest one may be wrong.
+func (s *Stops) Marks(w uint64) uint64 {
+	return marks(w, s.words[0], s.words[1], s.words[2]) | (w-s.below)&^w&tops
 }

@@ -10,8 +10,9 @@ const (
 
 // Set is a compiled set of markers. It is read-only after New and safe for concurrent use.
 type Set struct {
-	first byteSet // bytes that begin a marker
-	look  byteSet // those, and what Watch added
+	first byteSet   // bytes that begin a marker
+	look  byteSet   // those, and what Watch added
+	next  [256]bool // bytes that follow the first one of a marker
 	texts []string
 }
 
@@ -22,12 +23,15 @@ func New(texts ...string) *Set {
 		if t != "" {
 			s.first.add(t[0])
 		}
+		for c := range s.next {
+			s.next[c] = s.next[c] || len(t) == 1 || len(t) > 1 && t[1] == byte(c)
+		}
 	}
 	s.look = s.first
 	return s
 }
 
-// Watch makes Misses see c too. It belongs to the making of a set.
+// Watch makes c one of Stops too. It belongs to the making of a set.
 func (s *Set) Watch(c byte) { s.look.add(c) }
 
 // Len is the number of markers.
@@ -51,8 +55,18 @@ func (s *Set) Find(b []byte, from int, final bool) (at, id int) {
 	return len(b), None
 }
 
-// Misses reports that no byte of b begins a marker or is watched.
-func (s *Set) Misses(b []byte) bool { return s.look.misses(b) }
+// Begins reports that c with next behind it may begin a marker, or that c is no byte that begins one.
+func (s *Set) Begins(c, next byte) bool { return !s.first.has[c] || s.next[next] }
+
+// Stops are the bytes that begin a marker or are watched, and more. It reports false when they are too many.
+func (s *Set) Stops(more ...byte) (Stops, bool) {
+	for c, in := range s.look.has {
+		if in {
+			more = append(more, byte(c))
+		}
+	}
+	return NewStops(0, more...)
+}
 
 // skip is the offset of the next byte at or after from that can begin a marker.
 func (s *Set) skip(b []byte, from int) int { return s.first.skip(b, from) }

@@ -1,6 +1,7 @@
 package match_test
 
 import (
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -73,28 +74,66 @@ func FuzzFind(f *testing.F) {
 			if at != wantAt || id != wantID {
 				t.Errorf("%q from %d, final %v: got %d, %d, want %d, %d", in, from, final, at, id, wantAt, wantID)
 			}
+			if len(in) >= 2 && !tc.set.Begins(in[0], in[1]) {
+				if at, id := slow(tc.texts, in, 0, false); at == 0 && id != match.None {
+					t.Errorf("%q: missed a marker", in)
+				}
+			}
 		}
 	})
 }
 
-func TestMisses(t *testing.T) {
-	for _, texts := range [][]string{{"<a"}, {"<a", "[b"}, {"<a", "[b", "{c"}, {"<a", "[b", "{c", "(d"}, nil} {
-		s := match.New(texts...)
-		s.Watch('`')
-		for n := range 20 {
-			clean := strings.Repeat("\x00x\xff", 7)[:n]
-			if !s.Misses([]byte(clean)) {
-				t.Errorf("%q: %q has none of them", texts, clean)
+func TestBegins(t *testing.T) {
+	s := match.New("<a", "[bc", "{")
+	s.Watch('`')
+	for in, want := range map[string]bool{"<a": true, "<b": true, "[b": true, "{x": true, "`x": true, "xa": true} {
+		if got := s.Begins(in[0], in[1]); got != want {
+			t.Errorf("%q: got %v", in, got)
+		}
+	}
+	s = match.New("<a", "<b")
+	for in, want := range map[string]bool{"<a": true, "<b": true, "<c": false, "< ": false, "<<": false, "ca": true} {
+		if got := s.Begins(in[0], in[1]); got != want {
+			t.Errorf("%q: got %v", in, got)
+		}
+	}
+}
+
+func TestStops(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		below byte
+		bytes string
+		ok    bool
+	}{
+		{"none", 0, "", true},
+		{"one", 0, "<", true},
+		{"three", 0, "<`\xe2", true},
+		{"twice", 0, "<`<`<", true},
+		{"with controls", ' ', "\"\\", true},
+		{"too many", 0, "<`[{", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, ok := match.NewStops(tc.below, []byte(tc.bytes)...)
+			if ok != tc.ok {
+				t.Fatalf("%v, want %v", ok, tc.ok)
 			}
-			for i := range n {
-				for _, m := range append([]string{"`"}, texts...) {
-					dirty := clean[:i] + m[:1] + clean[i+1:]
-					if s.Misses([]byte(dirty)) {
-						t.Errorf("%q: missed one in %q", texts, dirty)
+			for c := range 256 {
+				for place := range 8 {
+					w := uint64(0x7f7e80fffe81a0c1)
+					w = w&^(0xff<<(8*place)) | uint64(c)<<(8*place)
+					stop := byte(c) < tc.below || strings.IndexByte(tc.bytes, byte(c)) >= 0 || tc.bytes == "" && c == 0
+					if got := bits.TrailingZeros64(s.Marks(w)) / 8; ok && (stop && got != place || !stop && got != 8) {
+						t.Fatalf("byte %#x at %d: the first mark is at %d", c, place, got)
 					}
 				}
 			}
-		}
+		})
+	}
+	set := match.New("<a", "<b")
+	set.Watch('`')
+	if s, ok := set.Stops('\n'); !ok || s.Marks('<') == 0 || s.Marks('`') == 0 || s.Marks('\n') == 0 || s.Marks('a') != 0 {
+		t.Error("the stops of a set are wrong")
 	}
 }
 

@@ -1,17 +1,12 @@
 package taggedjson
 
 import (
-	"unsafe"
-
 	"github.com/weirgate/weir/abi"
-	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/plugins/internal/grammar"
 	"github.com/weirgate/weir/plugins/internal/match"
 )
-
-const stateSize = unsafe.Sizeof(state{})
 
 // phase is where the reading of a call's body stands.
 type phase uint8
@@ -31,21 +26,19 @@ const (
 	inRuins                // behind arguments or members that are not JSON
 )
 
-// Middle implements grammar.Grammar.
-func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
-	s := grammar.View[state](st)
-	if s.phase != inArgs || !s.json.Started() {
-		return false
+// Tags implements grammar.Grammar; there are no raw values.
+func (g *Grammar) Tags() *match.Set { return nil }
+
+// Plain implements grammar.Grammar.
+func (g *Grammar) Plain(st *grammar.State) grammar.Plain {
+	if s := grammar.View[state](st); s.phase == inArgs && s.JSON.Started() {
+		return grammar.JSON
 	}
-	n, status := s.json.Feed(b)
-	if n > 0 {
-		out.Emit(record.Args, 0, record.ArgsJSON, n)
-	}
-	if status == jsonscan.Done {
-		s.phase = atComma
-	}
-	return status == jsonscan.More
+	return grammar.Never
 }
+
+// Whole implements grammar.Grammar.
+func (g *Grammar) Whole(st *grammar.State) { grammar.View[state](st).phase = atComma }
 
 // Body implements grammar.Grammar.
 func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
@@ -81,7 +74,7 @@ func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
 				return leave(in, grammar.Broken)
 			}
 		case inOther:
-			n, status := s.json.Feed(rest)
+			n, status := s.JSON.Feed(rest)
 			in.Extend(record.Marker, record.Junk, 0, n)
 			ok = s.ended(status)
 		case atQuote:
@@ -142,7 +135,7 @@ func (s *state) broken(in *grammar.Input) grammar.Next {
 
 // element reads on in an element that is no call; false means that it is not JSON.
 func (s *state) element(in *grammar.Input, rest []byte) bool {
-	n, status := s.json.Feed(rest)
+	n, status := s.JSON.Feed(rest)
 	in.Malformed(n)
 	if status == jsonscan.Done {
 		s.phase = between
@@ -186,13 +179,13 @@ func (s *state) syntax(in *grammar.Input, c byte) bool {
 		return true
 	case s.phase == atKey && c == '"':
 		s.phase = inKey
-		s.json.Reset()
+		s.JSON.Reset()
 		return true
 	case s.phase == atColon && c == ':':
 		s.value()
 	case s.phase == atName && c == '"':
 		s.phase = inName
-		s.json.Reset()
+		s.JSON.Reset()
 		return true
 	default:
 		return false
@@ -203,7 +196,7 @@ func (s *state) syntax(in *grammar.Input, c byte) bool {
 
 // value chooses how the member's value is read.
 func (s *state) value() {
-	s.json.Reset()
+	s.JSON.Reset()
 	switch {
 	case s.member == args && !s.gave:
 		s.phase = inArgs
@@ -216,13 +209,13 @@ func (s *state) value() {
 
 // arguments passes the arguments on.
 func (s *state) arguments(in *grammar.Input, rest []byte) bool {
-	if !s.json.Started() {
+	if !s.JSON.Started() {
 		if n := grammar.Space(rest); n > 0 {
 			in.Marker(n)
 			return true
 		}
 	}
-	n, status := s.json.Feed(rest)
+	n, status := s.JSON.Feed(rest)
 	in.Extend(record.Args, 0, record.ArgsJSON, n)
 	s.gave = s.gave || n > 0
 	return s.ended(status)
@@ -238,7 +231,7 @@ func (s *state) ended(status jsonscan.Status) bool {
 
 // memberName reads a member's name. It is held until it is whole or too long to mean anything.
 func (g *Grammar) memberName(s *state, in *grammar.Input, rest []byte) bool {
-	n, status := s.json.Feed(rest[s.off:])
+	n, status := s.JSON.Feed(rest[s.off:])
 	s.off += uint16(n)
 	switch {
 	case status == jsonscan.Bad:
@@ -263,7 +256,7 @@ func (g *Grammar) memberName(s *state, in *grammar.Input, rest []byte) bool {
 
 // lateName reads a name that comes after the arguments.
 func (s *state) lateName(in *grammar.Input, rest []byte) (named, ok bool) {
-	n, status := s.json.Feed(rest[s.off:])
+	n, status := s.JSON.Feed(rest[s.off:])
 	s.off += uint16(n)
 	if size := int(s.off) - 2; status == jsonscan.Done && size > 0 && size <= abi.MaxHeader {
 		in.Marker(1)
@@ -323,7 +316,7 @@ func (g *Grammar) between(st *grammar.State, in *grammar.Input) (next grammar.Ne
 		return 0, true
 	case s.array:
 		s.phase = inElement
-		s.json.Reset()
+		s.JSON.Reset()
 		return 0, true
 	}
 	switch at := g.closer(rest[n:], in.Decided); {
@@ -378,7 +371,7 @@ func (g *Grammar) another(st *grammar.State, in *grammar.Input, space int) (gram
 		if s.array {
 			in.Marker(space)
 			s.phase = inElement
-			s.json.Reset()
+			s.JSON.Reset()
 			return 0, true
 		}
 		return leave(in, grammar.Owed), false

@@ -20,6 +20,7 @@ package taggedjson
 
 import (
 	"bytes"
+	"unsafe"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/jsonscan"
@@ -84,7 +85,7 @@ const (
 
 // state is the grammar's part of the window. Offsets of a header count from its first byte.
 type state struct {
-	json   jsonscan.Machine
+	grammar.Common
 	phase  phase  // of the body
 	head   hphase // of a header
 	member member // whose value is read or comes next
@@ -103,7 +104,7 @@ type state struct {
 }
 
 // The state must fit in the window.
-var _ [len(grammar.State{})*8 - int(stateSize)]struct{}
+var _ [unsafe.Sizeof(grammar.State{}) - unsafe.Sizeof(state{})]struct{}
 
 // hphase is where the reading of a header stands.
 type hphase uint8
@@ -140,7 +141,7 @@ func (g *Grammar) Header(st *grammar.State, h grammar.Header, b []byte) grammar.
 		case v == grammar.No && s.array && h.Size > 0 && s.head < hElement && s.head != hOpen:
 			s.head, s.off = hElement, s.elem
 			s.key, s.name, s.nameN = 0, 0, 0
-			s.json.Reset()
+			s.JSON.Reset()
 		case v != grammar.More:
 			return v
 		}
@@ -163,7 +164,7 @@ func (g *Grammar) usual(s *state, b []byte) {
 	}
 	s.head, s.member, s.elem = hName, name, uint16(at)
 	s.key, s.name, s.off = uint16(at+2), uint16(n), uint16(n-1)
-	s.json.Reset()
+	s.JSON.Reset()
 }
 
 // headerStep reads on to the next phase; it makes progress or the phase changes.
@@ -192,13 +193,13 @@ func (g *Grammar) headerStep(s *state, h grammar.Header, b []byte) grammar.Verdi
 		s.head = hEmpty
 	case s.head == hOpen && c != ']' && c != ',' && s.array:
 		s.head, s.elem = hElement, s.off
-		s.json.Reset()
+		s.JSON.Reset()
 		return grammar.More
 	case s.head == hNext && c == ',':
 		s.head = hOpen
 	case s.head == hKey && c == '"':
 		s.head, s.key = hText, s.off+1
-		s.json.Reset()
+		s.JSON.Reset()
 		return grammar.More
 	case s.head == hColon && c == ':':
 		s.head = hValue
@@ -211,11 +212,11 @@ func (g *Grammar) headerStep(s *state, h grammar.Header, b []byte) grammar.Verdi
 		}
 	case s.head == hValue && s.member == name && c == '"':
 		s.head, s.name = hName, s.off+1
-		s.json.Reset()
+		s.JSON.Reset()
 		return grammar.More
 	case s.head == hValue && s.member == other:
 		s.head = hSkip
-		s.json.Reset()
+		s.JSON.Reset()
 		return grammar.More
 	case s.head == hComma && c == ',':
 		s.head = hKey
@@ -228,7 +229,7 @@ func (g *Grammar) headerStep(s *state, h grammar.Header, b []byte) grammar.Verdi
 
 // headerValue follows a member's name, the call's name or a value that is not needed yet.
 func (g *Grammar) headerValue(s *state, b []byte) grammar.Verdict {
-	n, status := s.json.Feed(b[s.off:])
+	n, status := s.JSON.Feed(b[s.off:])
 	s.off += uint16(n)
 	switch status {
 	case jsonscan.Bad:
@@ -254,7 +255,7 @@ func (g *Grammar) headerValue(s *state, b []byte) grammar.Verdict {
 
 // headerElement reads an element of an array that is no call.
 func (s *state) headerElement(b []byte) grammar.Verdict {
-	n, status := s.json.Feed(b[s.off:])
+	n, status := s.JSON.Feed(b[s.off:])
 	s.off += uint16(n)
 	switch status {
 	case jsonscan.Bad:
@@ -336,7 +337,7 @@ func (g *Grammar) Begin(st *grammar.State, h grammar.Header, in *grammar.Input) 
 	}
 	if s.nameN == 0 {
 		in.Emit(record.CallBegin, flags, 0, int(s.off))
-		s.json.Reset()
+		s.JSON.Reset()
 		s.phase = inArgs
 	} else {
 		text := in.Rest()[s.name : s.name+s.nameN]

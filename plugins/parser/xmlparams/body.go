@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/weirgate/weir/abi"
-	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/plugins/internal/grammar"
 	"github.com/weirgate/weir/plugins/internal/match"
@@ -22,21 +21,19 @@ const (
 	between              // after a call
 )
 
-// Middle implements grammar.Grammar.
-func (g *Grammar) Middle(st *grammar.State, b []byte, out *guest.Out) bool {
-	s := grammar.View[state](st)
-	if s.phase != inValue || s.after != nothing {
-		return false
+// Tags implements grammar.Grammar.
+func (g *Grammar) Tags() *match.Set { return g.tags }
+
+// Plain implements grammar.Grammar.
+func (g *Grammar) Plain(st *grammar.State) grammar.Plain {
+	if s := grammar.View[state](st); s.phase == inValue && s.after == nothing && !s.crlf {
+		return grammar.Raw
 	}
-	if bytes.IndexByte(b, '<') >= 0 {
-		return false
-	}
-	if n := len(b) - s.newline(b); n > 0 {
-		out.Emit(record.Value, 0, record.ValueSchema, n)
-		s.line = b[n-1] <= ' ' && begins(b, n, s.line)
-	}
-	return true
+	return grammar.Never
 }
+
+// Whole implements grammar.Grammar; there is no JSON.
+func (g *Grammar) Whole(*grammar.State) {}
 
 // Body implements grammar.Grammar.
 func (g *Grammar) Body(st *grammar.State, in *grammar.Input) grammar.Next {
@@ -157,7 +154,7 @@ func (g *Grammar) key(s *state, in *grammar.Input) (next grammar.Next, again boo
 		in.Emit(record.Key, record.EscNone, 0, n)
 		in.Marker(len(tag) - lead - n + 1)
 		s.phase, s.off, s.gave = atValue, 0, true
-		s.wrapped, s.line, s.crlf = false, false, false
+		s.wrapped, s.Line, s.crlf = false, false, false
 		s.after, s.sample, s.look = nothing, false, lookahead{}
 		return 0, true
 	}
@@ -173,10 +170,10 @@ func (g *Grammar) lead(s *state, in *grammar.Input) bool {
 		return false
 	case rest[0] == '\n':
 		in.Marker(1)
-		s.wrapped, s.line = true, true
+		s.wrapped, s.Line = true, true
 	case rest[0] == '\r' && len(rest) > 1 && rest[1] == '\n':
 		in.Marker(2)
-		s.wrapped, s.line, s.crlf = true, true, true
+		s.wrapped, s.Line, s.crlf = true, true, true
 	}
 	s.phase = inValue
 	return true
@@ -218,9 +215,9 @@ func (g *Grammar) value(s *state, in *grammar.Input) bool {
 		if nl == 1 && rest[at-1] == '\r' {
 			nl = 0
 		}
-		line := s.line
+		line := s.Line
 		if at > 0 {
-			line = rest[at-1] <= ' ' && begins(rest, at, line)
+			line = grammar.Line(rest[:at], line)
 		}
 		w, size := g.weigh(s, rest[at:], line, in.Final)
 		switch w {
@@ -244,19 +241,9 @@ func (g *Grammar) value(s *state, in *grammar.Input) bool {
 // pass emits n bytes of the value.
 func (s *state) pass(in *grammar.Input, n int) {
 	if n > 0 {
-		s.line = begins(in.Rest(), n, s.line)
+		s.Line = grammar.Line(in.Rest()[:n], s.Line)
 		in.Extend(record.Value, 0, record.ValueSchema, n)
 	}
-}
-
-// begins reports that only blanks stand before b[at] on its line; before says so of b[0].
-func begins(b []byte, at int, before bool) bool {
-	for at--; at >= 0; at-- {
-		if c := b[at]; c != ' ' && c != '\t' {
-			return c == '\n'
-		}
-	}
-	return before
 }
 
 // between reads what stands after a call.

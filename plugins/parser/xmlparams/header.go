@@ -94,6 +94,7 @@ func (g *Grammar) Closers() []string { return []string{g.cfg.Close} }
 
 // state is the grammar's part of the window. Offsets count from the first byte that is not emitted.
 type state struct {
+	grammar.Common
 	phase   phase
 	head    hphase
 	wrapper bool // the region has an opener
@@ -101,7 +102,6 @@ type state struct {
 	called  bool // a call of this region is one for good
 	gave    bool // the call has a parameter
 	wrapped bool // a newline stands before the value
-	line    bool // only blanks since the value's last newline, or since the one before it
 	crlf    bool // the newline before the value was CR LF
 	after   after
 	sample  bool // in a sample of the format in the value
@@ -111,10 +111,8 @@ type state struct {
 	look    lookahead
 }
 
-const stateSize = unsafe.Sizeof(state{})
-
 // The state must fit in the window.
-var _ [len(grammar.State{})*8 - int(stateSize)]struct{}
+var _ [unsafe.Sizeof(grammar.State{}) - unsafe.Sizeof(state{})]struct{}
 
 // hphase is where the reading of a header stands.
 type hphase uint8

@@ -6,6 +6,7 @@ const (
 	Block       = "\x02\x40"
 	Loop        = "\x03\x40"
 	If          = "\x04\x40"
+	Else        = "\x05"
 	End         = "\x0b"
 	Return      = "\x0f"
 	Drop        = "\x1a"

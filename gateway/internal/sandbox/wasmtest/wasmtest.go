@@ -10,6 +10,8 @@ import (
 const (
 	I32 byte = 0x7f
 	I64 byte = 0x7e
+	F32 byte = 0x7d
+	F64 byte = 0x7c
 )
 
 // Export kinds.
@@ -25,6 +27,7 @@ const (
 type Module struct {
 	types, imports, funcs, tables, memories, globals, exports, elements, bodies, data, customs [][]byte
 	imported                                                                                   int
+	passive                                                                                    bool
 }
 
 // Type adds a function type and returns its index.
@@ -71,6 +74,17 @@ func (m *Module) Global(v int32) {
 	m.globals = append(m.globals, Cat([]byte{I32, 1}, []byte(I32Const(v)+End)))
 }
 
+// Global64 adds a mutable i64 global and returns its index.
+func (m *Module) Global64(v int64) int {
+	m.globals = append(m.globals, Cat([]byte{I64, 1}, []byte(I64Const(v)+End)))
+	return len(m.globals) - 1
+}
+
+// Constant adds an i32 global that is not mutable.
+func (m *Module) Constant(v int32) {
+	m.globals = append(m.globals, Cat([]byte{I32, 0}, []byte(I32Const(v)+End)))
+}
+
 // Export adds an export.
 func (m *Module) Export(name string, kind byte, index int) {
 	m.exports = append(m.exports, Cat(Name(name), []byte{kind}, U32(uint32(index))))
@@ -79,6 +93,21 @@ func (m *Module) Export(name string, kind byte, index int) {
 // Data adds an active data segment.
 func (m *Module) Data(offset int32, b []byte) {
 	m.data = append(m.data, Cat([]byte{0}, []byte(I32Const(offset)+End), Bytes(b)))
+}
+
+// Passive adds a data segment for memory.init, and with it the data count section.
+func (m *Module) Passive(b []byte) {
+	m.data = append(m.data, Cat([]byte{1}, Bytes(b)))
+	m.passive = true
+}
+
+// PassiveElement adds an element segment for table.init.
+func (m *Module) PassiveElement(funcs ...uint32) {
+	v := make([][]byte, len(funcs))
+	for i, f := range funcs {
+		v[i] = U32(f)
+	}
+	m.elements = append(m.elements, Cat([]byte{1, 0}, Vec(v)))
 }
 
 // Element adds an active element segment.
@@ -113,6 +142,9 @@ func (m *Module) Bytes() []byte {
 		{10, m.bodies},
 		{11, m.data},
 	} {
+		if s.id == 10 && m.passive {
+			out = append(out, Section(12, U32(uint32(len(m.data))))...)
+		}
 		if len(s.items) > 0 {
 			out = append(out, Section(s.id, Vec(s.items))...)
 		}

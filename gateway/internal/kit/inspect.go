@@ -1,0 +1,260 @@
+package kit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/sandbox"
+)
+
+// Inspection is what can be said of a module. Manifest and Load are there only where nothing refuses it:
+// no code of a refused module is run.
+type Inspection struct {
+	File      string     `json:"file"`
+	Size      int        `json:"size"`
+	SHA256    string     `json:"sha256"`
+	Sections  []Section  `json:"sections"`
+	Imports   []Function `json:"imports"`
+	Exports   []Function `json:"exports"`
+	Memories  []Pages    `json:"memories"`
+	Tables    []Pages    `json:"tables"`
+	Functions int        `json:"functions"`
+	Manifest  *Manifest  `json:"manifest,omitempty"`
+	Load      *Load      `json:"load,omitempty"`
+	Limits    Limits     `json:"limits"`
+	Refused   []string   `json:"refused"` // every reason that was found
+}
+
+// Manifest is what a plugin says of itself.
+type Manifest struct {
+	Name        string   `json:"name"`
+	Version     string   `json:"version"`
+	ABI         int      `json:"abi"`
+	Kinds       []string `json:"kinds"`
+	Description string   `json:"description,omitempty"`
+	License     string   `json:"license,omitempty"`
+	Families    []string `json:"families,omitempty"`
+	Reasoning   []string `json:"reasoning,omitempty"`
+	Tools       []string `json:"tools,omitempty"`
+	Policies    []string `json:"policies,omitempty"`
+}
+
+// Load is what the first instance took.
+type Load struct {
+	Fuel   int64 `json:"fuel"`   // of the dearest call, in instructions
+	Memory int   `json:"memory"` // bytes
+}
+
+// Limits are some of what the sandbox holds a plugin to.
+type Limits struct {
+	Size        int `json:"size"`         // bytes of a module
+	MemoryPages int `json:"memory_pages"` // of 64 KiB
+	Depth       int `json:"depth"`        // functions open at a time
+	Records     int `json:"records"`      // of a call
+	Held        int `json:"held"`         // bytes left unconsumed by a call
+}
+
+// Inspect reads a module, and runs it only to get its manifest, if nothing refuses it.
+func Inspect(ctx context.Context, file string, wasm []byte) *Inspection {
+	m := readImage(wasm)
+	digest := sha256.Sum256(wasm)
+	d := sandbox.DefaultLimits()
+	in := &Inspection{
+		File: file, Size: len(wasm), SHA256: hex.EncodeToString(digest[:]),
+		Sections: m.sections, Imports: m.imports, Exports: m.exports, Memories: m.memories, Tables: m.tables, Functions: m.functions,
+		Limits:  Limits{Size: d.Size, MemoryPages: d.MemoryPages, Depth: d.Depth, Records: abi.MaxRecords, Held: abi.MaxHeld},
+		Refused: refusals(wasm, m),
+	}
+	if len(in.Refused) > 0 {
+		return in
+	}
+	load := &Load{}
+	h, err := plughost.New(plughost.Options{OnCall: func(c plughost.CallStats) {
+		load.Fuel, load.Memory = max(load.Fuel, c.Fuel), max(load.Memory, c.Memory)
+	}})
+	if err == nil {
+		var p *plughost.Plugin
+		if p, err = h.Load(ctx, "", wasm, file); err == nil {
+			in.Manifest, in.Load = manifestOf(p), load
+			p.Retire()
+		}
+	}
+	if err != nil {
+		in.Refused = reasons(strings.TrimPrefix(err.Error(), "plugin "+file+": "))
+	}
+	return in
+}
+
+func manifestOf(p *plughost.Plugin) *Manifest {
+	m := p.Manifest
+	return &Manifest{
+		Name: m.Name, Version: m.Version, ABI: m.ABI, Kinds: m.Kinds, Description: m.Description, License: m.License,
+		Families: m.Families, Reasoning: m.Reasoning, Tools: m.Tools, Policies: m.Policies,
+	}
+}
+
+// refusals lists what the sandbox has against a module. It names one fault and stops, so it is asked once
+// for each limit, with all others out of the way; what it would not come to is looked for in m.
+func refusals(wasm []byte, m *image) []string {
+	var out []string
+	add := func(text string) {
+		if text = strings.TrimPrefix(text, sandbox.ErrModule.Error()+": "); text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	if _, _, err := sandbox.Prepare(wasm, sandbox.DefaultLimits()); err == nil {
+		return exportFaults(m)
+	} else if add(err.Error()); m.err != nil {
+		return out // it cannot be read: whatever else is found is a guess
+	}
+	limits := sandbox.DefaultLimits()
+	for k := range reflect.ValueOf(limits).NumField() {
+		one := limits
+		wide := reflect.ValueOf(&one).Elem()
+		for j := range wide.NumField() {
+			if j != k {
+				wide.Field(j).SetInt(1 << 30)
+			}
+		}
+		if _, err := sandbox.Inspect(wasm, one); err != nil {
+			add(err.Error())
+		}
+	}
+	told := func(word string) bool {
+		return slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, word) })
+	}
+	for _, f := range importFaults(m) {
+		if !told(f.name + " ") {
+			add(f.text)
+		}
+	}
+	if m.start && !told("start") {
+		add("start section: what runs first is named " + abi.ExportInitialize)
+	}
+	if len(m.memories) > 1 && !told("memory section") {
+		add(fmt.Sprintf("memory section: %d memories, want one", len(m.memories)))
+	}
+	for _, mem := range m.memories {
+		if mem.Shared && !told("shared") {
+			add("memory section: a memory is shared")
+		}
+		if int64(mem.Min) > int64(limits.MemoryPages) && !told("pages") {
+			add(fmt.Sprintf("memory section: %d pages at first, at most %d", mem.Min, limits.MemoryPages))
+		}
+	}
+	for _, text := range exportFaults(m) {
+		add(text)
+	}
+	return out
+}
+
+// importFault is an import that a plugin may not have.
+type importFault struct{ name, text string }
+
+func importFaults(m *image) []importFault {
+	allowed := map[[2]string]string{}
+	for _, a := range sandbox.Allowed() {
+		allowed[[2]string{a.Module, a.Name}] = a.Type.String()
+	}
+	var out []importFault
+	for _, f := range m.imports {
+		name := f.Module + "." + f.Name
+		switch want, ok := allowed[[2]string{f.Module, f.Name}]; {
+		case !ok:
+			out = append(out, importFault{name, fmt.Sprintf("import %.128s is not allowed", name)})
+		case want != f.Type:
+			out = append(out, importFault{name, fmt.Sprintf("import %s: got %s, want %s", name, f.Type, want)})
+		}
+	}
+	return out
+}
+
+// exportFaults lists what every plugin must export and m does not.
+func exportFaults(m *image) []string {
+	var out []string
+	for _, name := range [...]string{abi.ExportMemory, abi.ExportDescribe, abi.ExportOpen} {
+		if !slices.ContainsFunc(m.exports, func(f Function) bool { return f.Name == name }) {
+			out = append(out, "export "+name+": missing")
+		}
+	}
+	return out
+}
+
+// reasons are the lines of an error that joins several.
+func reasons(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Write prints what was found.
+func (in *Inspection) Write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  size      %d bytes, of %d at most\n  sha256    %s\n  functions %d, calls nest %d deep at most\n",
+		in.File, in.Size, in.Limits.Size, in.SHA256, in.Functions, in.Limits.Depth)
+	for _, m := range in.Memories {
+		fmt.Fprintf(&b, "  memory    %s pages of 64 KiB, of %d at most\n", m, in.Limits.MemoryPages)
+	}
+	for _, t := range in.Tables {
+		fmt.Fprintf(&b, "  table     %s elements\n", t)
+	}
+	fmt.Fprintf(&b, "  sections ")
+	for _, s := range in.Sections {
+		fmt.Fprintf(&b, " %s %d;", s.Name, s.Size)
+	}
+	fmt.Fprintf(&b, "\n  imports   %d\n", len(in.Imports))
+	for _, f := range in.Imports {
+		fmt.Fprintf(&b, "    %s.%s %s\n", f.Module, f.Name, f.Type)
+	}
+	fmt.Fprintf(&b, "  exports   %d\n", len(in.Exports))
+	for _, f := range in.Exports {
+		fmt.Fprintf(&b, "    %s %s\n", f.Name, f.Type)
+	}
+	if m := in.Manifest; m != nil {
+		fmt.Fprintf(&b, "  manifest  %s %s, ABI %d, %s\n", m.Name, m.Version, m.ABI, strings.Join(m.Kinds, " and "))
+		for _, l := range [...]struct {
+			name  string
+			names []string
+		}{{"reasoning", m.Reasoning}, {"tools", m.Tools}, {"policies", m.Policies}, {"families", m.Families}} {
+			if len(l.names) > 0 {
+				fmt.Fprintf(&b, "    %s: %s\n", l.name, strings.Join(l.names, ", "))
+			}
+		}
+		fmt.Fprintf(&b, "  at load   %d instructions in the dearest call, %d KiB of memory\n", in.Load.Fuel, in.Load.Memory>>10)
+	}
+	if len(in.Refused) == 0 {
+		b.WriteString("\nthe sandbox takes it\n")
+	} else {
+		b.WriteString("\nrefused:\n")
+		for _, text := range in.Refused {
+			fmt.Fprintf(&b, "  %s\n", text)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// String is "3" or "3 to 16".
+func (p Pages) String() string {
+	s := strconv.FormatUint(uint64(p.Min), 10)
+	if p.Max != nil {
+		s += " to " + strconv.FormatUint(uint64(*p.Max), 10)
+	}
+	if p.Shared {
+		s += " shared"
+	}
+	return s
+}

@@ -1,0 +1,103 @@
+package kit
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/gateway/internal/plughost"
+)
+
+// Verdict is what one check of a plugin found.
+type Verdict struct {
+	Check  string `json:"check"`            // law or step, such as L1 or manifest
+	Config string `json:"config,omitempty"` // configuration of the instance, where one was open
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`          // what holds, or what broke
+	Place  string `json:"place,omitempty"` // input, and how it was cut
+}
+
+// Peaks are the most that any call took. Fuel is in instructions, memory in bytes.
+type Peaks struct {
+	Calls       int     `json:"calls"`
+	LoadFuel    int64   `json:"load_fuel"` // of a call that prepares an instance
+	Fuel        int64   `json:"fuel"`      // of a call of start, feed, finish or plan
+	FuelPerByte float64 `json:"fuel_per_byte"`
+	Records     int     `json:"records"`
+	Memory      int     `json:"memory"`
+	Held        int     `json:"held"`   // bytes left unconsumed
+	Window      int     `json:"window"` // bytes of state a stream
+
+	total int64 // fuel of all calls
+}
+
+// minInput is the input from which on fuel per byte is told: below it the call itself is most of it.
+const minInput = 64
+
+// observe takes in one call.
+func (p *Peaks) observe(c plughost.CallStats) {
+	p.Calls++
+	p.total += c.Fuel
+	p.Memory = max(p.Memory, c.Memory)
+	switch c.Export {
+	case abi.ExportStart, abi.ExportFeed, abi.ExportFinish, abi.ExportPlan:
+		p.Fuel, p.Records = max(p.Fuel, c.Fuel), max(p.Records, c.Records)
+		if c.In >= minInput {
+			p.FuelPerByte = max(p.FuelPerByte, float64(c.Fuel)/float64(c.In))
+		}
+	default:
+		p.LoadFuel = max(p.LoadFuel, c.Fuel)
+	}
+}
+
+// Report is the result of Check.
+type Report struct {
+	File     string    `json:"file"`
+	SHA256   string    `json:"sha256"`
+	OK       bool      `json:"ok"`
+	Manifest *Manifest `json:"manifest,omitempty"`
+	Verdicts []Verdict `json:"verdicts"`
+	Peaks    Peaks     `json:"peaks"`
+}
+
+func (r *Report) pass(check, config, format string, args ...any) {
+	r.Verdicts = append(r.Verdicts, Verdict{Check: check, Config: config, OK: true, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (r *Report) fail(check, config, place, detail string) {
+	r.OK = false
+	r.Verdicts = append(r.Verdicts, Verdict{Check: check, Config: config, Detail: detail, Place: place})
+}
+
+// Write prints the report, a line a verdict and the place of a failure beneath it.
+func (r *Report) Write(w io.Writer) error {
+	var b strings.Builder
+	config := ""
+	for _, v := range r.Verdicts {
+		if v.Config != config && v.Config != "" {
+			fmt.Fprintf(&b, "\nwith %s\n", v.Config)
+		}
+		config = v.Config
+		word := "PASS"
+		if !v.OK {
+			word = "FAIL"
+		}
+		fmt.Fprintf(&b, "%s  %-9s %s\n", word, v.Check, v.Detail)
+		if v.Place != "" {
+			fmt.Fprintf(&b, "                %s\n", v.Place)
+		}
+	}
+	p := &r.Peaks
+	if p.Calls > 0 {
+		fmt.Fprintf(&b, "\n%d calls; the most one took: %d instructions (%.0f a byte), %d records, %d bytes held, %d KiB of memory; %d bytes of state a stream\n",
+			p.Calls, p.Fuel, p.FuelPerByte, p.Records, p.Held, p.Memory>>10, p.Window)
+	}
+	word := "PASS"
+	if !r.OK {
+		word = "FAIL"
+	}
+	fmt.Fprintf(&b, "%s: %s\n", r.File, word)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

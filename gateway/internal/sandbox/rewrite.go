@@ -1,0 +1,129 @@
+package sandbox
+
+import "math"
+
+// rewritten is what a module of these limits may become: each instruction gets at most the meter's code,
+// of less than 40 bytes, and two blocks.
+func (l *Limits) rewritten() Limits {
+	out := *l
+	out.Size += 40*l.Size + 1<<20
+	out.Types += l.Functions
+	out.Globals += 2
+	out.Exports += 2
+	out.Name = max(out.Name, len(ExportDepth))
+	out.Body += 40*l.Body + 100
+	out.Locals += 2
+	out.Nesting += 2
+	out.Branches += 2*l.Body + 2
+	out.Merges, out.Work = math.MaxInt, math.MaxInt
+	out.Values += l.Values + l.Params
+	return out
+}
+
+// rewrite writes the module of Inspect anew.
+func rewrite(wasm []byte, m *Module, l *Limits) []byte {
+	content := [idDataCount + 1][]byte{}
+	for _, s := range m.sections {
+		if s.id != idCustom {
+			content[s.id] = wasm[s.from:s.to]
+		}
+	}
+	w := &meter{m: m, l: l, fuel: uint32(len(m.globals)), depth: uint32(len(m.globals)) + 1, types: m.types}
+	w.code = code{reader: reader{b: wasm}, m: m, l: l}
+	if c := content[idCode]; c != nil {
+		content[idCode] = w.section(len(c))
+	}
+	content[idType] = more(content[idType], appendTypes(nil, w.types[len(m.types):]), len(w.types)-len(m.types))
+	if len(m.Tables) > 0 {
+		content[idTable] = appendTables(nil, m.Tables, uint32(l.TableElements))
+	}
+	content[idGlobal] = more(content[idGlobal], []byte{byte(I64), 1, opI64Const, 0, opEnd, byte(I32), 1, opI32Const, 0, opEnd}, 2)
+	var exports []byte
+	for i, name := range []string{ExportFuel, ExportDepth} {
+		exports = appendU32(exports, uint32(len(name)))
+		exports = append(exports, name...)
+		exports = appendU32(append(exports, byte(KindGlobal)), w.fuel+uint32(i))
+	}
+	content[idExport] = more(content[idExport], exports, 2)
+	if !m.dataNamed {
+		content[idDataCount] = nil
+		if c := content[idData]; c != nil {
+			content[idData] = mergeData(c)
+		}
+	}
+	out := make([]byte, 0, len(wasm)+len(wasm)/4+64)
+	out = append(out, magic...)
+	for _, id := range []byte{idType, idImport, idFunction, idTable, idMemory, idGlobal, idExport, idElement, idDataCount, idCode, idData} {
+		if c := content[id]; c != nil {
+			out = append(out, id)
+			out = appendU32(out, uint32(len(c)))
+			out = append(out, c...)
+		}
+	}
+	return out
+}
+
+// section returns the code section with its meters.
+func (w *meter) section(size int) []byte {
+	out := appendU32(make([]byte, 0, size+size/3), uint32(len(w.m.bodies)))
+	for i := range w.m.bodies {
+		b := w.body(&w.m.bodies[i])
+		out = append(appendU32(out, uint32(len(b))), b...)
+	}
+	return out
+}
+
+// more appends n items to a section that is a vector.
+func more(content, items []byte, n int) []byte {
+	if n == 0 {
+		return content
+	}
+	have := uint32(0)
+	if content != nil {
+		r := &reader{b: content, end: len(content)}
+		have = r.u32("items")
+		content = content[r.pos:]
+	}
+	out := appendU32(make([]byte, 0, len(content)+len(items)+5), have+uint32(n))
+	return append(append(out, content...), items...)
+}
+
+func appendTypes(dst []byte, types []Signature) []byte {
+	for _, t := range types {
+		dst = append(dst, 0x60)
+		dst = append(appendU32(dst, uint32(len(t.params))), t.params...)
+		dst = append(appendU32(dst, uint32(len(t.results))), t.results...)
+	}
+	return dst
+}
+
+func appendTables(dst []byte, tables []Table, limit uint32) []byte {
+	dst = appendU32(dst, uint32(len(tables)))
+	for _, t := range tables {
+		top := limit
+		if t.Bounded {
+			top = min(top, t.Max)
+		}
+		dst = append(dst, byte(t.Element), 1)
+		dst = appendU32(dst, t.Min)
+		dst = appendU32(dst, top)
+	}
+	return dst
+}
+
+func appendU32(dst []byte, v uint32) []byte {
+	for v >= 0x80 {
+		dst = append(dst, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(dst, byte(v))
+}
+
+// appendS64 appends a signed LEB128 number.
+func appendS64(dst []byte, v int64) []byte {
+	for v < -0x40 || v >= 0x40 {
+		dst = append(dst, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(dst, byte(v)&0x7f)
+}
