@@ -58,6 +58,7 @@ const raw = "~~~~ runs away and <think>on\u00e9"
 
 // in is the world for a test of its own.
 func (w *world) in(tb testing.TB) *world {
+	tb.Helper()
 	c := *w
 	c.tb = tb
 	return &c

@@ -56,7 +56,7 @@ func (g *Gateway) pluginChanged(ch plughost.Change) {
 	}
 }
 
-// AdminHeader, with the value 1, must come with every request that changes something: a web page cannot send it to another
+// AdminHeader is a header that, with the value 1, must come with every request that changes something: a web page cannot send it to another
 // origin without being allowed to.
 const AdminHeader = "X-Weir-Admin"
 

@@ -4,69 +4,12 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/record"
 )
-
-// Call is one feed or finish. The guest reads In, Spans and Flags, reads and writes Window, and appends
-// to Records with Ptr as an offset into In. All memory is the stream's; nothing is kept by the guest.
-type Call struct {
-	Window  []byte
-	In      []byte
-	Spans   []record.Span
-	Flags   uint32
-	Records []record.Record
-}
-
-// Guest runs calls of one configured plugin. It may be shared by streams; whether it may be called
-// concurrently is the implementation's matter. After an error the window and the records are undefined.
-type Guest interface {
-	// Template is the window of a new stream; empty means sticky.
-	Template() []byte
-	Start(window, start []byte) error
-	Feed(c *Call) error
-	Finish(c *Call, why abi.Why) error
-}
-
-// Sink takes the records of a stream in order, with their bytes.
-type Sink interface {
-	// Accept gives the verdict on the name that ends a feed, before any record of that feed is
-	// delivered: false takes the feed back, and the call, or what is left of one that began in an earlier
-	// feed, will come as text. recs are the feed's records, in their input.
-	Accept(recs []record.Record, in []byte) bool
-	// Record delivers one record. b is valid until it returns.
-	Record(r record.Record, b []byte) error
-}
-
-// ErrProtocol is wrapped by the faults of a guest that breaks the ABI.
-var ErrProtocol = errors.New("plugin breaks the ABI")
-
-// ErrRecords is wrapped by the faults of a guest that returns too many records, or ones that are not the
-// input in order. It is a kind of ErrProtocol.
-var ErrRecords = fmt.Errorf("%w: records", ErrProtocol)
-
-// ErrSticky is wrapped by the fault of a guest without a window whose call was refused: what it did in its
-// own memory cannot be taken back, so the stream goes on raw.
-var ErrSticky = errors.New("a sticky plugin cannot take a call back")
-
-// MaxSpans is how many spans one feed gives, the verdict on a name not counted. The smallest input buffer
-// holds abi.MaxHeld + abi.MaxPiece bytes beside them.
-const MaxSpans = 512
-
-// Fault tells of a guest that trapped or broke the ABI; the stream went on raw from there.
-type Fault struct {
-	Export string // weir1_start, weir1_feed or weir1_finish
-	Err    error
-}
-
-func (f *Fault) Error() string { return f.Export + ": " + f.Err.Error() }
-
-// Unwrap returns the cause.
-func (f *Fault) Unwrap() error { return f.Err }
 
 // Stream drives one stream. It is used by one goroutine. The zero value is not usable; see Open.
 type Stream struct {
@@ -164,6 +107,9 @@ func (s *Stream) text(b []byte) error {
 // fault makes the stream raw and is told by Fault. boundary asks the guest to decide on what it holds.
 func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
 	s.fed = s.fed || len(p) > 0
+	if len(spans) == 0 && !boundary && s.idle() && len(p)-1 < abi.MaxPiece && len(p) > 0 {
+		return s.quick(p)
+	}
 	for done := 0; done < len(p) || boundary; {
 		if s.ended {
 			s.dropped += len(p) - done
@@ -192,6 +138,47 @@ func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
 		}
 	}
 	return nil
+}
+
+// idle reports that nothing is pending: what is fed next begins a call of its own.
+func (s *Stream) idle() bool { return !s.raw && !s.ended && len(s.buf) == 0 && !s.hasRef }
+
+// quick is Feed for one piece where nothing is pending, which is what most deltas are. Most of these are one
+// piece of content: then there is nothing to check but that record, and nothing to keep.
+func (s *Stream) quick(p []byte) error {
+	s.in = p
+	copy(s.saved, s.call.Window)
+	s.call.In, s.call.Spans, s.call.Flags, s.call.Records = p, nil, 0, s.call.Records[:0]
+	if err := s.guest.Feed(&s.call); err != nil {
+		err = s.fail(abi.ExportFeed, err)
+		s.settle()
+		return err
+	}
+	if recs := s.call.Records; len(recs) == 1 {
+		if r := &recs[0]; r.Ptr == 0 && int(r.Len) == len(p) && content(r) {
+			s.in = nil
+			return s.sink.Record(*r, p)
+		}
+	}
+	err := s.taken(0)
+	s.settle()
+	return err
+}
+
+// content reports whether r is content as it mostly is, without flags; then it asks for no look at what is
+// around it. What says no may be valid all the same.
+func content(r *record.Record) bool {
+	switch r.Kind {
+	case record.Text:
+		return r.Flags == 0 && r.Aux <= record.PhaseFinal
+	case record.Reasoning:
+		return r.Flags == 0 && r.Aux == 0
+	case record.Args:
+		return r.Flags == 0 && r.Aux <= record.ArgsAuto
+	case record.Value:
+		return r.Flags == 0 && r.Aux <= record.ValueSchema
+	}
+	return false
 }
 
 // append makes b, behind what is held, the input. Where nothing is held b is not copied.
@@ -242,23 +229,28 @@ func (s *Stream) piece(p []byte, from int, spans []record.Span) (end, used int) 
 
 // run feeds what is buffered until the guest has no verdict to wait for.
 func (s *Stream) run(flags uint32) error {
+	s.prepare(flags)
+	if err := s.guest.Feed(&s.call); err != nil {
+		return s.fail(abi.ExportFeed, err)
+	}
+	return s.taken(flags)
+}
+
+// taken takes what a feed returned, and feeds again while the guest waits for that.
+func (s *Stream) taken(flags uint32) error {
 	for {
+		again, _, err := s.take(abi.ExportFeed)
+		switch {
+		case err != nil || s.raw || s.ended:
+			return err
+		case !again && len(s.in) > abi.MaxHeld:
+			return s.fail(abi.ExportFeed, fmt.Errorf("%w: %d bytes left unconsumed, at most %d", ErrProtocol, len(s.in), abi.MaxHeld))
+		case !again || len(s.in) == 0:
+			return nil
+		}
 		s.prepare(flags)
 		if err := s.guest.Feed(&s.call); err != nil {
 			return s.fail(abi.ExportFeed, err)
-		}
-		again, _, err := s.take(abi.ExportFeed)
-		if err != nil || s.raw || s.ended {
-			return err
-		}
-		if !again {
-			if len(s.in) > abi.MaxHeld {
-				return s.fail(abi.ExportFeed, fmt.Errorf("%w: %d bytes left unconsumed, at most %d", ErrProtocol, len(s.in), abi.MaxHeld))
-			}
-			return nil
-		}
-		if len(s.in) == 0 {
-			return nil
 		}
 	}
 }

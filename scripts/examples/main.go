@@ -76,7 +76,7 @@ func run(write bool, cache string, langs []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }() // a folder for temporary files may stay
 	weir := filepath.Join(work, "weir")
 	if out, err := exec.Command("go", "build", "-o", weir, "./gateway/cmd/weir").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

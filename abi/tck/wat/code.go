@@ -1,6 +1,9 @@
 package wat
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // code encodes one function or constant expression.
 type code struct {
@@ -52,11 +55,11 @@ func (c *code) sequence(nodes []node) error {
 	for len(nodes) > 0 {
 		n := nodes[0]
 		var err error
-		switch {
-		case n.kind == '(':
+		switch n.kind {
+		case '(':
 			err = c.folded(n)
 			nodes = nodes[1:]
-		case n.kind == 's':
+		case 's':
 			return n.failf("a string where an instruction belongs")
 		default:
 			nodes, err = c.flat(n, nodes[1:], open)
@@ -269,8 +272,8 @@ func (c *code) local(n node) (uint32, error) {
 // label is how many blocks a branch leaves, by number or by the name of the outermost of them.
 func (c *code) label(n node) (uint32, error) {
 	if n.kind == 'a' && n.text[0] == '$' {
-		for k := len(c.labels) - 1; k >= 0; k-- {
-			if c.labels[k] == n.text {
+		for k, label := range slices.Backward(c.labels) {
+			if label == n.text {
 				return uint32(len(c.labels) - 1 - k), nil
 			}
 		}

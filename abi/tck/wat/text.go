@@ -94,18 +94,18 @@ func (s *scanner) space() error {
 func (s *scanner) comment() error {
 	begin, depth := s.at(), 0
 	for s.pos+1 < len(s.src) {
-		switch pair := s.src[s.pos : s.pos+2]; {
-		case pair == "(;":
+		switch s.src[s.pos : s.pos+2] {
+		case "(;":
 			depth++
 			s.pos += 2
-		case pair == ";)":
+		case ";)":
 			depth--
 			s.pos += 2
 			if depth == 0 {
 				return nil
 			}
 		default:
-			if pair[0] == '\n' {
+			if s.src[s.pos] == '\n' {
 				s.line++
 			}
 			s.pos++

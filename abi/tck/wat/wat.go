@@ -7,7 +7,10 @@
 // engine's validator checks: a test may want a module that does not validate.
 package wat
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Assemble returns the module in the binary format. Errors wrap ErrSyntax and name the line.
 func Assemble(text string) ([]byte, error) {
@@ -260,6 +263,18 @@ func (m *module) globalField(f node, rest []node) error {
 	return nil
 }
 
+// joined is the text of strings that stand one behind the other.
+func joined(nodes []node) (string, error) {
+	var b strings.Builder
+	for _, n := range nodes {
+		if n.kind != 's' {
+			return "", n.failf("got %v, want a string", n)
+		}
+		b.WriteString(n.text)
+	}
+	return b.String(), nil
+}
+
 // segmentField is a data or an element segment: active where it begins with an offset, else passive.
 func (m *module) segmentField(f node, rest []node) error {
 	s := datas
@@ -280,15 +295,9 @@ func (m *module) segmentField(f node, rest []node) error {
 			rest = rest[1:]
 		}
 		if s == datas {
-			var b string
-			for _, n := range rest {
-				if n.kind != 's' {
-					return n.failf("got %v, want a string", n)
-				}
-				b += n.text
-			}
+			b, err := joined(rest)
 			m.dataSec = append(m.dataSec, cat([]byte{mode}, offset, vecBytes(b)))
-			return nil
+			return err
 		}
 		if len(rest) > 0 && rest[0].text == "func" {
 			rest = rest[1:]

@@ -21,9 +21,9 @@ type BenchOptions struct {
 	File     string
 	CacheDir string
 	Config   string
-	Sample   string        // text that the streams are fed, over and over; empty means a built-in one
+	Sample   string        // text that the streams are fed, over and over; empty means prose, and a turn of a coding agent
 	Streams  int           // that take turns; 0 means 10,000
-	Time     time.Duration // of each measurement; 0 means 150 ms
+	Time     time.Duration // of each measurement; 0 means 80 ms
 }
 
 // Bench is what a parser costs, beside a parser that takes everything for text and runs natively: what the
@@ -40,8 +40,9 @@ type Bench struct {
 	Stream   int    `json:"stream_bytes"`   // all that a stream keeps, in the host
 }
 
-// Row is the cost of one size of deltas.
+// Row is the cost of one size of deltas of one sample.
 type Row struct {
+	Sample  string  `json:"sample"` // prose, turn, or file
 	Delta   int     `json:"delta_bytes"`
 	Nanos   float64 `json:"ns_per_delta"`
 	PerKB   float64 `json:"ns_per_kb"`
@@ -52,10 +53,26 @@ type Row struct {
 	Scaling float64 `json:"scaling"` // Two / One
 }
 
-// benchSample is output of a model that thinks, answers and calls tools; the formats are those of many.
-const benchSample = "<think>\nThe user wants the price, so I call the tool. 1 < 2 and a[0] > b.\n</think>\n\nLet me look that up for you.\n" +
-	"<tool_call>\n{\"name\": \"get_stock\", \"arguments\": {\"symbol\": \"ACME\", \"days\": [1, 2, 3]}}\n</tool_call>\n" +
-	"<<a short thought>>[call:get_stock {\"symbol\": \"ACME\", \"note\": \"a \\\"quoted\\\" word\"}] The price of ACME is 12.50 today, up 3 % since yesterday.\n"
+// benchProse is content alone, with what looks like the beginning of markup now and then: most deltas of a stream
+// are of this kind.
+const benchProse = "I read both files before I changed anything. The parser keeps the length of the header, and a value < 0 means that\n" +
+	"it has not been seen; the writer does not, so it cannot tell the two apart. That is why the test with an empty\n" +
+	"body passes and the one with two bodies does not. I would rather keep it in one place: the reader knows it, and\n" +
+	"whoever wants it can ask. It costs one field and takes away three. The name stays, so that callers compile.\n"
+
+// benchTurn is a whole turn as coding agents have it: the model thinks, says what it does and writes a file. At a
+// change from one to the other a delta costs several times what it costs within.
+const benchTurn = "<think>\nThe user wants the report to name the day. The function that writes it takes a time, so it is enough to\n" +
+	"format that: the layout with the month first is what the other reports use. One test compares the whole text,\n" +
+	"and must be changed with it. If the day < 10 it has one digit there, which is what the test expects.\n</think>\n\n" +
+	"I will add the date to the report, and then run the tests. The layout is that of the other reports, so that a\n" +
+	"reader who compares two of them finds the same form in both. Nothing else changes: callers need not pass more.\n\n" +
+	"<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"report/report.go\", \"content\": \"" +
+	"// Package report writes what happened in a day, for people to read.\\n" +
+	"package report\\n\\nimport (\\n\\t\\\"fmt\\\"\\n\\t\\\"time\\\"\\n)\\n\\n" +
+	"// Title is the first line of the report of a day, with the day in the form that all reports have.\\n" +
+	"func Title(day time.Time, name string) string {\\n\\treturn fmt.Sprintf(\\\"%s: %s\\\", day.Format(layout), name)\\n}\\n" +
+	"\"}}\n</tool_call>\n"
 
 // Measure runs a parser for about five seconds.
 func Measure(ctx context.Context, wasm []byte, o BenchOptions) (*Bench, error) {
@@ -66,10 +83,11 @@ func Measure(ctx context.Context, wasm []byte, o BenchOptions) (*Bench, error) {
 		o.Streams = 10_000
 	}
 	if o.Time <= 0 {
-		o.Time = 150 * time.Millisecond
+		o.Time = 80 * time.Millisecond
 	}
-	if o.Sample == "" {
-		o.Sample = benchSample
+	samples := []Sample{{"prose", benchProse}, {"turn", benchTurn}}
+	if o.Sample != "" {
+		samples = []Sample{{"file", o.Sample}}
 	}
 	var total, calls int64
 	var memory int
@@ -107,28 +125,21 @@ func Measure(ctx context.Context, wasm []byte, o BenchOptions) (*Bench, error) {
 		return nil, err
 	}
 	out.Stream = size
-	for _, delta := range [...]int{4, 8, 64, 512} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	for _, sample := range samples {
+		for _, delta := range [...]int{4, 8, 64, 512} {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			text := cut(sample.Text, delta)
+			total, calls = 0, 0
+			few.feed(text, delta, time.Now().Add(o.Time/10))
+			row := Row{Sample: sample.Name, Delta: delta}
+			if calls > 0 {
+				row.Fuel = float64(total) / float64(calls)
+			}
+			row.rates(native, streams, text, o.Time)
+			out.Rows = append(out.Rows, row)
 		}
-		text := cut(o.Sample, delta)
-		total, calls = 0, 0
-		few.feed(text, delta, time.Now().Add(o.Time/10))
-		row := Row{Delta: delta}
-		if calls > 0 {
-			row.Fuel = float64(total) / float64(calls)
-		}
-		const tries = 3 // the best counts: others are slowed down by what else the machine does
-		for range tries {
-			row.Host = max(row.Host, native.rate(text, delta, 1, o.Time/2))
-			row.One = max(row.One, streams.rate(text, delta, 1, o.Time))
-			row.Two = max(row.Two, streams.rate(text, delta, 2, o.Time))
-		}
-		row.Host = nanos(1e9 / row.Host)
-		row.Nanos = nanos(1e9 / row.One)
-		row.PerKB = row.Nanos * 1024 / float64(delta)
-		row.Scaling = row.Two / row.One
-		out.Rows = append(out.Rows, row)
 	}
 	for _, s := range streams.of {
 		if f := s.Fault(); f != nil {
@@ -137,6 +148,20 @@ func Measure(ctx context.Context, wasm []byte, o BenchOptions) (*Bench, error) {
 	}
 	out.Instance = memory
 	return out, nil
+}
+
+// rates measures a row.
+func (r *Row) rates(native, streams *herd, text []byte, d time.Duration) {
+	const tries = 3 // the best counts: others are slowed down by what else the machine does
+	for range tries {
+		r.Host = max(r.Host, native.rate(text, r.Delta, 1, d/2))
+		r.One = max(r.One, streams.rate(text, r.Delta, 1, d))
+		r.Two = max(r.Two, streams.rate(text, r.Delta, 2, d))
+	}
+	r.Host = nanos(1e9 / r.Host)
+	r.Nanos = nanos(1e9 / r.One)
+	r.PerKB = r.Nanos * 1024 / float64(r.Delta)
+	r.Scaling = r.Two / r.One
 }
 
 // nanos rounds to a tenth: more digits would not come again.
@@ -240,6 +265,7 @@ func (passThrough) Feed(c *host.Call) error {
 	c.Records = append(c.Records, record.Record{Kind: record.Text, Len: uint32(len(c.In))})
 	return nil
 }
+
 func (p passThrough) Finish(c *host.Call, _ abi.Why) error {
 	if len(c.In) == 0 {
 		return nil
@@ -251,9 +277,9 @@ func (p passThrough) Finish(c *host.Call, _ abi.Why) error {
 func (b *Bench) Write(w io.Writer) error {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s (%s) with %s, %d streams in turn, %d cores\n\n", b.Plugin, b.File, b.Config, b.Streams, b.Cores)
-	fmt.Fprintf(&t, "%6s %9s %9s %9s %12s %12s %12s %8s\n", "delta", "ns/delta", "ns/KB", "of host", "fuel/delta", "1 worker/s", "2 workers/s", "scaling")
+	fmt.Fprintf(&t, "%-6s %6s %9s %9s %9s %12s %12s %12s %8s\n", "sample", "delta", "ns/delta", "ns/KB", "of host", "fuel/delta", "1 worker/s", "2 workers/s", "scaling")
 	for _, r := range b.Rows {
-		fmt.Fprintf(&t, "%6d %9.1f %9.0f %9.1f %12.0f %12.0f %12.0f %8.2f\n", r.Delta, r.Nanos, r.PerKB, r.Host, r.Fuel, r.One, r.Two, r.Scaling)
+		fmt.Fprintf(&t, "%-6s %6d %9.1f %9.0f %9.1f %12.0f %12.0f %12.0f %8.2f\n", r.Sample, r.Delta, r.Nanos, r.PerKB, r.Host, r.Fuel, r.One, r.Two, r.Scaling)
 	}
 	fmt.Fprintf(&t, "\nan instance has %d KiB of memory; a stream keeps %d bytes in the plugin's window, %d in all\n", b.Instance>>10, b.Window, b.Stream)
 	_, err := io.WriteString(w, t.String())

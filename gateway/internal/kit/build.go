@@ -97,7 +97,7 @@ func Build(ctx context.Context, o BuildOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tool, err := t.find(o.Dir)
+	tool, err := t.find(ctx, o.Dir)
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +110,7 @@ func Build(ctx context.Context, o BuildOptions) (string, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = o.Dir, o.Log, o.Log
 	cmd.Env = append(os.Environ(), t.env...)
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(append(tool[:len(tool):len(tool)], args...), " "), err)
+		return "", fmt.Errorf("%s: %w", strings.Join(append(slices.Clip(tool), args...), " "), err)
 	}
 	from := filepath.Join(o.Dir, made)
 	if t.result != "" {
@@ -177,7 +177,7 @@ func chain(dir, lang string) (*toolchain, error) {
 }
 
 // find returns the first way to call the tool that there is.
-func (t *toolchain) find(dir string) ([]string, error) {
+func (t *toolchain) find(ctx context.Context, dir string) ([]string, error) {
 	for _, tool := range t.tools {
 		name := tool[0]
 		if strings.Contains(name, "/") {
@@ -192,7 +192,7 @@ func (t *toolchain) find(dir string) ([]string, error) {
 			continue
 		}
 		// An interpreter alone is not the tool that it may have a module for.
-		if len(tool) > 1 && exec.Command(path, "-c", "import "+tool[len(tool)-1]).Run() != nil {
+		if len(tool) > 1 && exec.CommandContext(ctx, path, "-c", "import "+tool[len(tool)-1]).Run() != nil {
 			continue
 		}
 		return append([]string{path}, tool[1:]...), nil

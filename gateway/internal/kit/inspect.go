@@ -137,6 +137,19 @@ func refusals(wasm []byte, m *image) []string {
 			add(f.text)
 		}
 	}
+	for _, text := range shapeFaults(m, limits, told) {
+		add(text)
+	}
+	for _, text := range exportFaults(m) {
+		add(text)
+	}
+	return out
+}
+
+// shapeFaults lists what a plugin may not have beside imports, unless it was told already.
+func shapeFaults(m *image, limits sandbox.Limits, told func(word string) bool) []string {
+	var out []string
+	add := func(text string) { out = append(out, text) }
 	if m.start && !told("start") {
 		add("start section: what runs first is named " + abi.ExportInitialize)
 	}
@@ -150,9 +163,6 @@ func refusals(wasm []byte, m *image) []string {
 		if int64(mem.Min) > int64(limits.MemoryPages) && !told("pages") {
 			add(fmt.Sprintf("memory section: %d pages at first, at most %d", mem.Min, limits.MemoryPages))
 		}
-	}
-	for _, text := range exportFaults(m) {
-		add(text)
 	}
 	return out
 }

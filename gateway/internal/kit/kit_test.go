@@ -85,15 +85,15 @@ func bracketed() []kit.Sample {
 
 func TestExamplesKeepTheLaws(t *testing.T) {
 	t.Parallel()
-	all := map[string]func(t *testing.T) []byte{}
+	all := map[string]func(tb testing.TB) []byte{}
 	for _, lang := range languages() {
 		for _, kind := range []string{"parser", "template"} {
-			all[lang+" "+kind] = func(t *testing.T) []byte { return readBuilt(t, lang+"-"+kind+".wasm") }
+			all[lang+" "+kind] = func(tb testing.TB) []byte { tb.Helper(); return readBuilt(tb, lang+"-"+kind+".wasm") }
 		}
 	}
 	for _, lang := range []string{"go", "tinygo"} {
 		for _, kind := range []string{"parser", "template"} {
-			all[lang+" "+kind] = func(t *testing.T) []byte { return goModule(t, lang, kind) }
+			all[lang+" "+kind] = func(tb testing.TB) []byte { tb.Helper(); return goModule(tb, lang, kind) }
 		}
 	}
 	for name, module := range all {
@@ -316,7 +316,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.Rows) != 4 || b.Window != 8 || b.Instance == 0 || b.Stream == 0 {
+	if len(b.Rows) != 8 || b.Window != 8 || b.Instance == 0 || b.Stream == 0 {
 		t.Errorf("got %+v", b)
 	}
 	for _, r := range b.Rows {

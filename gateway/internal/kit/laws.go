@@ -134,8 +134,7 @@ func (k *laws) blame(err error, c guesttest.Case, cut []int) {
 		id = m[1]
 	}
 	detail := oneLine(err)
-	var fault *host.Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*host.Fault](err); ok {
 		detail = fmt.Sprintf("%s (%s)", oneLine(fault), plughost.KindOf(fault.Err))
 	}
 	k.fail(id, c, cut, detail)

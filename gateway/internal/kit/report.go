@@ -22,8 +22,9 @@ type Verdict struct {
 type Peaks struct {
 	Calls       int     `json:"calls"`
 	LoadFuel    int64   `json:"load_fuel"` // of a call that prepares an instance
-	Fuel        int64   `json:"fuel"`      // of a call of start, feed, finish or plan
+	Fuel        int64   `json:"fuel"`      // of a call of start, feed or finish
 	FuelPerByte float64 `json:"fuel_per_byte"`
+	PlanFuel    int64   `json:"plan_fuel"` // of a call of plan
 	Records     int     `json:"records"`
 	Memory      int     `json:"memory"`
 	Held        int     `json:"held"`   // bytes left unconsumed
@@ -41,7 +42,9 @@ func (p *Peaks) observe(c plughost.CallStats) {
 	p.total += c.Fuel
 	p.Memory = max(p.Memory, c.Memory)
 	switch c.Export {
-	case abi.ExportStart, abi.ExportFeed, abi.ExportFinish, abi.ExportPlan:
+	case abi.ExportPlan:
+		p.PlanFuel = max(p.PlanFuel, c.Fuel)
+	case abi.ExportStart, abi.ExportFeed, abi.ExportFinish:
 		p.Fuel, p.Records = max(p.Fuel, c.Fuel), max(p.Records, c.Records)
 		if c.In >= minInput {
 			p.FuelPerByte = max(p.FuelPerByte, float64(c.Fuel)/float64(c.In))
@@ -90,8 +93,8 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	p := &r.Peaks
 	if p.Calls > 0 {
-		fmt.Fprintf(&b, "\n%d calls; the most one took: %d instructions (%.0f a byte), %d records, %d bytes held, %d KiB of memory; %d bytes of state a stream\n",
-			p.Calls, p.Fuel, p.FuelPerByte, p.Records, p.Held, p.Memory>>10, p.Window)
+		fmt.Fprintf(&b, "\n%d calls; the most one took: %d instructions (%.0f a byte), %d of a plan, %d records, %d bytes held, %d KiB of memory; %d bytes of state a stream\n",
+			p.Calls, p.Fuel, p.FuelPerByte, p.PlanFuel, p.Records, p.Held, p.Memory>>10, p.Window)
 	}
 	word := "PASS"
 	if !r.OK {

@@ -21,22 +21,7 @@ func (k *laws) interleaved(cases []guesttest.Case) {
 		return
 	}
 	for from := 0; from < len(cases); from += together {
-		var streams []*turns
-		for _, c := range cases[from:min(from+together, len(cases))] {
-			if c.Raw || len(c.Spans) > 0 {
-				continue
-			}
-			if !c.Start.Tools && c.Want == "" {
-				c.Start = guest.Start{Tools: true}
-			}
-			t := &turns{c: c, seen: &observer{guest: k.parser, accept: c.Accept}, cut: guesttest.Random(uint64(from))(len(c.Input))}
-			var err error
-			if t.stream, err = host.Open(t.seen, verdict(c.Accept), c.Start.Append(nil)); err != nil {
-				k.blame(err, c, nil)
-				return
-			}
-			streams = append(streams, t)
-		}
+		streams := k.openTurns(cases[from:min(from+together, len(cases))], uint64(from))
 		for busy := true; busy; {
 			busy = false
 			for _, t := range streams {
@@ -54,6 +39,27 @@ func (k *laws) interleaved(cases []guesttest.Case) {
 			}
 		}
 	}
+}
+
+// openTurns begins a stream for each case that has no spans.
+func (k *laws) openTurns(cases []guesttest.Case, seed uint64) []*turns {
+	var streams []*turns
+	for _, c := range cases {
+		if c.Raw || len(c.Spans) > 0 {
+			continue
+		}
+		if !c.Start.Tools && c.Want == "" {
+			c.Start = guest.Start{Tools: true}
+		}
+		t := &turns{c: c, seen: &observer{guest: k.parser, accept: c.Accept}, cut: guesttest.Random(seed)(len(c.Input))}
+		var err error
+		if t.stream, err = host.Open(t.seen, verdict(c.Accept), c.Start.Append(nil)); err != nil {
+			k.blame(err, c, nil)
+			return nil
+		}
+		streams = append(streams, t)
+	}
+	return streams
 }
 
 // turns is a stream that is fed piece by piece.

@@ -304,7 +304,7 @@ func TestManyTenants(t *testing.T) {
 // TestReloadsUnderLoad swaps a plugin a thousand times while streams run, and looks for what was left.
 func TestReloadsUnderLoad(t *testing.T) {
 	reloads := 1000
-	if testing.Short() || underRace {
+	if testing.Short() || plughost.RaceDetector {
 		reloads = 50
 	}
 	f := newFolder(t)

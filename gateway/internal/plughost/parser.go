@@ -43,7 +43,7 @@ func newParser(p *Plugin, config []byte) (*Parser, error) {
 	if r.Sticky() {
 		r.pool.drop(first) // the first stream gets an instance of its own
 	} else {
-		r.pool.give(first)
+		r.pool.place(first)
 	}
 	return r, nil
 }

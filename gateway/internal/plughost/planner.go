@@ -27,7 +27,7 @@ func newPlanner(p *Plugin, config []byte) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.pool.give(first)
+	r.pool.place(first)
 	return r, nil
 }
 

@@ -2,16 +2,21 @@ package plughost
 
 import (
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// pool holds idle instances of one configuration. Taking and giving back a hot one is two atomic
-// operations and no lock, since it happens on every feed; the first slots are preferred, so that few
-// instances stay hot in the cache when there is little to do.
+// pool holds idle instances of one configuration. Most are in near, where taking and giving back is no
+// atomic operation and each processor keeps to an instance that its cache has: this happens on every feed.
+// What near holds is seen by its own processor alone, and is closed when two collections of garbage have
+// passed without a use (see instance.guts). Where somebody waits, instances go through slots.
 type pool struct {
 	open  func() (*instance, error)
 	wait  time.Duration
+	near  sync.Pool                  // of *instance
+	apart bool                       // near is used: there may be more instances than processors
 	slots []atomic.Pointer[instance] // as many as there may be instances, so giving back always finds one
 	live  atomic.Int32
 	used  atomic.Bool // since the last trim
@@ -24,11 +29,12 @@ type pool struct {
 
 func newPool(size int, wait time.Duration, open func() (*instance, error)) *pool {
 	return &pool{
-		open: open, wait: wait, slots: make([]atomic.Pointer[instance], size),
+		open: open, wait: wait, slots: make([]atomic.Pointer[instance], size), apart: size > runtime.GOMAXPROCS(0) && !raceDetector,
 		wake: make(chan struct{}, size), done: make(chan struct{}),
 	}
 }
 
+// idle returns an idle instance that is in a slot.
 func (p *pool) idle() *instance {
 	for k := range p.slots {
 		if i := p.slots[k].Load(); i != nil && p.slots[k].CompareAndSwap(i, nil) {
@@ -43,6 +49,15 @@ func (p *pool) idle() *instance {
 func (p *pool) take(wait bool) (*instance, error) {
 	if !p.used.Load() { // a store each time would move the line between cores
 		p.used.Store(true)
+	}
+	if p.apart {
+		if i, ok := p.near.Get().(*instance); ok {
+			if !p.closed.Load() {
+				return i, nil
+			}
+			p.drop(i)
+			return nil, ErrRetired
+		}
 	}
 	if i := p.idle(); i != nil {
 		return i, nil
@@ -96,12 +111,23 @@ func (p *pool) grow() (*instance, error) {
 	i, err := p.open()
 	if err != nil {
 		p.gone()
+		return nil, err
 	}
-	return i, err
+	i.gone = p.gone
+	return i, nil
 }
 
 // give puts a healthy instance back.
 func (p *pool) give(i *instance) {
+	if p.apart && p.waiters.Load() == 0 && !p.closed.Load() {
+		p.near.Put(i)
+		return
+	}
+	p.place(i)
+}
+
+// place puts a healthy instance where everybody finds it.
+func (p *pool) place(i *instance) {
 	for placed := false; !placed; {
 		for k := range p.slots {
 			if p.slots[k].Load() == nil && p.slots[k].CompareAndSwap(nil, i) {
@@ -119,10 +145,7 @@ func (p *pool) give(i *instance) {
 }
 
 // drop closes an instance that failed. A new one is made when one is needed.
-func (p *pool) drop(i *instance) {
-	i.close()
-	p.gone()
-}
+func (p *pool) drop(i *instance) { i.close() }
 
 func (p *pool) gone() {
 	p.live.Add(-1)

@@ -238,18 +238,20 @@ func (r *Registry) put(name string, e named) {
 	e.generation = r.generations[name]
 	c := Change{Name: name, Old: old[name].plugin, New: e.plugin, Generation: e.generation}
 	id := []slog.Attr{slog.String("plugin", name), slog.Uint64("generation", c.Generation)}
-	message := "plugin removed"
 	if e.plugin == nil {
 		delete(next, name)
 	} else {
 		next[name] = e
 		r.guard(name, e)
-		message = "plugin loaded"
-		id = append(id, slog.String("version", e.plugin.Version), slog.String("digest", e.plugin.Digest), slog.String("origin", e.plugin.Origin))
 	}
 	r.names.Store(&next)
 	r.tell(c)
-	r.host.log.LogAttrs(context.Background(), slog.LevelInfo, message, id...)
+	if e.plugin == nil {
+		r.host.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin removed", id...)
+		return
+	}
+	id = append(id, slog.String("version", e.plugin.Version), slog.String("digest", e.plugin.Digest), slog.String("origin", e.plugin.Origin))
+	r.host.log.LogAttrs(context.Background(), slog.LevelInfo, "plugin loaded", id...)
 }
 
 // tell notifies, one call at a time.

@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 }
 
 type kitHost struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // the test's; the kit has no contexts
 	h   *plughost.Host
 }
 

@@ -128,7 +128,7 @@ func (c *code) rest(s shape) {
 	case table:
 		c.tableIndex()
 	case reserved:
-		c.zero("memory index")
+		c.memoryIndex()
 	case float32s:
 		c.skip(4, "constant")
 	case float64s:
@@ -168,9 +168,10 @@ func (c *code) below(i uint32, n int, what string) bool {
 	return c.err == nil
 }
 
-func (c *code) zero(what string) {
-	if b := c.byte(what); c.err == nil && b != 0 {
-		c.failf("%s %d, want 0", what, b)
+// memoryIndex reads the index of a memory, of which there is one.
+func (c *code) memoryIndex() {
+	if b := c.byte("memory index"); c.err == nil && b != 0 {
+		c.failf("memory index %d, want 0", b)
 	}
 }
 
@@ -309,14 +310,14 @@ func (c *code) bulk() {
 	case c.sub < bulkMemoryInit: // saturating truncations
 	case c.sub == bulkMemoryInit:
 		c.segment(c.m.counted, "data segment")
-		c.zero("memory index")
+		c.memoryIndex()
 	case c.sub == bulkDataDrop:
 		c.segment(c.m.counted, "data segment")
 	case c.sub == bulkMemoryCopy:
-		c.zero("memory index")
-		c.zero("memory index")
+		c.memoryIndex()
+		c.memoryIndex()
 	case c.sub == bulkMemoryFill:
-		c.zero("memory index")
+		c.memoryIndex()
 	case c.sub == bulkTableInit:
 		s := c.segment(len(c.m.elemTypes), "element segment")
 		t := c.tableIndex()

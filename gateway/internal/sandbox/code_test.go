@@ -36,18 +36,18 @@ func TestInstructions(t *testing.T) {
 	t.Parallel()
 	var codes []string
 	for op := range 256 {
-		switch {
-		case op == 0xfc || op == 0xfd:
+		switch op {
+		case 0xfc, 0xfd:
 			for sub := range uint32(300) {
 				codes = append(codes, string([]byte{byte(op)})+string(wasmtest.U32(sub)))
 			}
-		case op == 0x1c: // a vector of one type
+		case 0x1c: // a vector of one type
 			codes = append(codes, "\x1c\x01\x7f")
-		case op == 0xd0:
+		case 0xd0:
 			codes = append(codes, "\xd0\x70")
-		case op == 0x02 || op == 0x03 || op == 0x04:
+		case 0x02, 0x03, 0x04:
 			codes = append(codes, string([]byte{byte(op)})+"\x40\x0b")
-		case op == 0x0b: // ends the body
+		case 0x0b: // ends the body
 		default:
 			codes = append(codes, string([]byte{byte(op)}))
 		}

@@ -53,8 +53,15 @@ func generate(seed uint64, count bool) []byte {
 	p := &program{r: rand.New(rand.NewPCG(seed, 1)), m: &wasmtest.Module{}, count: count}
 	a, b := tI32, tI64
 	p.forms = []form{
-		{nil, nil}, {nil, []byte{a}}, {[]byte{a}, []byte{a}}, {[]byte{a, b}, []byte{b}}, {[]byte{b}, []byte{a, b}},
-		{nil, []byte{b, a, a}}, {[]byte{a, a, b}, nil}, {nil, []byte{a, b}}, {[]byte{a}, []byte{b, b}},
+		{nil, nil},
+		{nil, []byte{a}},
+		{[]byte{a}, []byte{a}},
+		{[]byte{a, b}, []byte{b}},
+		{[]byte{b}, []byte{a, b}},
+		{nil, []byte{b, a, a}},
+		{[]byte{a, a, b}, nil},
+		{nil, []byte{a, b}},
+		{[]byte{a}, []byte{b, b}},
 	}
 	for _, f := range p.forms {
 		p.m.Type(f.params, f.results)

@@ -104,12 +104,12 @@ func (g *guest) call(name string, fuel int64, args ...uint64) (results []uint64,
 // stream drives a parser plugin without a host.
 type stream struct {
 	*guest
-	in, state uint32
-	feed      api.Function
-	stack     [3]uint64
-	rest      []byte
-	used      int64
-	records   []byte
+	in      uint32
+	feed    api.Function
+	stack   [3]uint64
+	rest    []byte
+	used    int64
+	records []byte
 }
 
 func must(tb testing.TB, err error) {

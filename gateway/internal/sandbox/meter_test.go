@@ -42,19 +42,19 @@ type compiled struct {
 	wazero.CompiledModule
 }
 
-func compile(t testing.TB, rt wazero.Runtime, wasm []byte) compiled {
-	t.Helper()
-	c, err := rt.CompileModule(t.Context(), wasm)
-	must(t, err)
+func compile(tb testing.TB, rt wazero.Runtime, wasm []byte) compiled {
+	tb.Helper()
+	c, err := rt.CompileModule(tb.Context(), wasm)
+	must(tb, err)
 	return compiled{rt, c}
 }
 
 // run calls one function of a new instance.
-func (c compiled) run(t testing.TB, name string, fuel int64) (*outcome, *guest) {
-	t.Helper()
-	m, err := c.rt.InstantiateModule(t.Context(), c.CompiledModule, wazero.NewModuleConfig().WithName(""))
-	must(t, err)
-	defer m.Close(t.Context())
+func (c compiled) run(tb testing.TB, name string, fuel int64) (*outcome, *guest) {
+	tb.Helper()
+	m, err := c.rt.InstantiateModule(tb.Context(), c.CompiledModule, wazero.NewModuleConfig().WithName(""))
+	must(tb, err)
+	defer m.Close(tb.Context())
 	g := newGuest(m)
 	args := make([]uint64, len(g.ExportedFunction(name).Definition().ParamTypes()))
 	for i := range args {
@@ -72,48 +72,48 @@ func (c compiled) run(t testing.TB, name string, fuel int64) (*outcome, *guest) 
 }
 
 // checkProgram runs one generated program as it is, metered, counted, and metered with too little fuel.
-func checkProgram(t testing.TB, rt wazero.Runtime, seed uint64, traps map[string]int) {
-	t.Helper()
+func checkProgram(tb testing.TB, rt wazero.Runtime, seed uint64, traps map[string]int) {
+	tb.Helper()
 	plainWasm, countedWasm := generate(seed, false), generate(seed, true)
 	var all [4]compiled
-	for i, b := range [][]byte{plainWasm, countedWasm, prepare(t, plainWasm), prepare(t, countedWasm)} {
-		all[i] = compile(t, rt, b)
-		defer all[i].Close(t.Context())
+	for i, b := range [][]byte{plainWasm, countedWasm, prepare(tb, plainWasm), prepare(tb, countedWasm)} {
+		all[i] = compile(tb, rt, b)
+		defer all[i].Close(tb.Context())
 	}
 	plain, counted, metered, countedMetered := all[0], all[1], all[2], all[3]
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		want, _ := plain.run(t, name, 0)
+		want, _ := plain.run(tb, name, 0)
 		traps[want.trap]++
-		got, g := metered.run(t, name, plenty)
+		got, g := metered.run(tb, name, plenty)
 		if err := want.same(got); err != nil {
-			t.Fatalf("seed %d, %s: metered: %v", seed, name, err)
+			tb.Fatalf("seed %d, %s: metered: %v", seed, name, err)
 		}
 		if d := g.depth.Get(); want.trap == "" && d != 0 {
-			t.Fatalf("seed %d, %s: depth %d afterwards", seed, name, d)
+			tb.Fatalf("seed %d, %s: depth %d afterwards", seed, name, d)
 		}
 		used := plenty - int64(g.fuel.Get())
-		truth, _ := counted.run(t, name, 0)
+		truth, _ := counted.run(tb, name, 0)
 		if truth.trap != want.trap || truth.count > used {
-			t.Fatalf("seed %d, %s: %d instructions ran (%q), %d were paid", seed, name, truth.count, truth.trap, used)
+			tb.Fatalf("seed %d, %s: %d instructions ran (%q), %d were paid", seed, name, truth.count, truth.trap, used)
 		}
-		_, g = metered.run(t, name, used)
+		_, g = metered.run(tb, name, used)
 		if left := int64(g.fuel.Get()); left != 0 {
-			t.Fatalf("seed %d, %s: a second run leaves %d of %d", seed, name, left, used)
+			tb.Fatalf("seed %d, %s: a second run leaves %d of %d", seed, name, left, used)
 		}
 		for _, fuel := range []int64{0, used / 3, used - 1} {
-			got, g := metered.run(t, name, fuel)
+			got, g := metered.run(tb, name, fuel)
 			left := int64(g.fuel.Get())
 			if left >= 0 || left < -overrun {
-				t.Fatalf("seed %d, %s: %d of %d fuel leaves %d", seed, name, fuel, used, left)
+				tb.Fatalf("seed %d, %s: %d of %d fuel leaves %d", seed, name, fuel, used, left)
 			}
 			if got.trap == "" {
 				if err := want.same(got); err != nil {
-					t.Fatalf("seed %d, %s: not cut with %d of %d fuel, but %v", seed, name, fuel, used, err)
+					tb.Fatalf("seed %d, %s: not cut with %d of %d fuel, but %v", seed, name, fuel, used, err)
 				}
 			}
-			got, _ = countedMetered.run(t, name, fuel)
+			got, _ = countedMetered.run(tb, name, fuel)
 			if got.count > fuel+overrun {
-				t.Fatalf("seed %d, %s: %d instructions with %d fuel", seed, name, got.count, fuel)
+				tb.Fatalf("seed %d, %s: %d instructions with %d fuel", seed, name, got.count, fuel)
 			}
 		}
 	}

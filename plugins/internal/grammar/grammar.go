@@ -185,8 +185,8 @@ func Space(b []byte) int {
 
 // Line reports that only blanks stand at the end of b, on its line; before says so of what stands before b.
 func Line(b []byte, before bool) bool {
-	for i := len(b) - 1; i >= 0; i-- {
-		if c := b[i]; c != ' ' && c != '\t' {
+	for n := len(b); n > 0; n-- {
+		if c := b[n-1]; c != ' ' && c != '\t' {
 			return c == '\n'
 		}
 	}

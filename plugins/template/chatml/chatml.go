@@ -85,8 +85,9 @@ func (p *Policy) Open(config []byte) error {
 		case "policy":
 		case "start":
 			into = &start
-		default:
-			return errConfig
+		default: // of a later host
+			_, err := r.Raw()
+			return err
 		}
 		text, err := r.Text(nil)
 		*into = string(text)

@@ -172,7 +172,11 @@ static int header(u32 n) {
 // text emits text, a marker or a header; 0 where it must see more, and after a name.
 static int text(u32 n, int may_call, int last) {
   u32 i = pos;
-  while (i < n && !(in[i] == '<' && with_reasoning) && !(in[i] == '[' && state.calls)) i++;
+  u8 one = with_reasoning ? '<' : '[', other = state.calls ? '[' : '<'; // what may begin something
+  if (with_reasoning || state.calls)
+    while (i < n && in[i] != one && in[i] != other) i++;
+  else
+    i = n;
   if (i > pos) {
     emit(TEXT, i - pos, 0);
     return 1;

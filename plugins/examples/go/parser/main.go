@@ -160,7 +160,7 @@ func refusal(spans []record.Span) int {
 // see more, and after a name.
 func (p *parser) text(b []byte, mayCall bool, out *guest.Out, last bool) bool {
 	n := 0
-	for n < len(b) && !(b[n] == '<' && p.reasoning) && !(b[n] == '[' && p.calls) {
+	for n < len(b) && (b[n] != '<' || !p.reasoning) && (b[n] != '[' || !p.calls) {
 		n++
 	}
 	switch {

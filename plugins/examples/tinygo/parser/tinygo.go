@@ -263,7 +263,7 @@ func emit(kind uint16, n int, aux uint32) {
 // text emits text, a marker or a header; false where it must see more, and after a name.
 func text(b []byte, mayCall, last bool) bool {
 	n := 0
-	for n < len(b) && !(b[n] == '<' && p.reasoning) && !(b[n] == '[' && p.state.calls) {
+	for n < len(b) && (b[n] != '<' || !p.reasoning) && (b[n] != '[' || !p.state.calls) {
 		n++
 	}
 	switch {
