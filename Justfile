@@ -28,6 +28,10 @@ plugins:
 plugins-check:
     go run ./scripts/buildplugins -check
 
+# Build and check the example plugins, in each language whose tool can be had.
+examples:
+    go run ./scripts/examples
+
 # Check that the committed vocabulary is what its counts give.
 vocab-check:
     go run ./scripts/mkvocab -check

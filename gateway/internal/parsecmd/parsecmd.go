@@ -152,13 +152,16 @@ func stream(ctx context.Context, o *Options, open Opener, sink host.Sink) (*host
 	return s, nil
 }
 
-// config is the parser's open configuration. Raw text has no token ids, so no marker has one.
+// config is the parser's open configuration. Raw text has no token ids, so no marker has one. What was not
+// asked for is none of the built-in formats, and the choice of a plugin of one's own.
 func config(o *Options) []byte {
-	b := append([]byte(nil), `{"reasoning": `...)
-	b = jsonscan.AppendString(b, o.Reasoning)
-	b = append(b, `, "tools": `...)
-	b = jsonscan.AppendString(b, o.Tools)
-	return append(b, `, "markers": {}}`...)
+	b := []byte(`{`)
+	for _, m := range [...]struct{ key, value string }{{"reasoning", o.Reasoning}, {"tools", o.Tools}} {
+		if m.value != "" || o.PluginFile == "" {
+			b = append(jsonscan.AppendString(append(jsonscan.AppendString(b, m.key), ':'), m.value), ',')
+		}
+	}
+	return append(b, `"markers":{}}`...)
 }
 
 func start(o *Options) guest.Start {

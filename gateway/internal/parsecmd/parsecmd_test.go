@@ -215,7 +215,7 @@ func TestStart(t *testing.T) {
 			if g.start.Tools != c.want.Tools || g.start.Choice != c.want.Choice || g.start.Thinking != c.want.Thinking || string(g.start.Tail) != "<think>\n" {
 				t.Errorf("start %+v, want %+v", g.start, c.want)
 			}
-			if want := `{"reasoning": "a\"b", "tools": "toy", "markers": {}}`; g.config != want {
+			if want := `{"reasoning":"a\"b","tools":"toy","markers":{}}`; g.config != want {
 				t.Errorf("config %s, want %s", g.config, want)
 			}
 		})

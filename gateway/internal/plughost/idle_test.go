@@ -18,6 +18,7 @@ func TestIdleStreamMemory(t *testing.T) {
 	if _, err := p.Parser(config); err != nil { // whose first instance is nobody's
 		t.Fatal(err)
 	}
+	quiesce(t, p)
 	before := heap()
 	for k := range open {
 		g, err := p.Open("", config)
@@ -32,6 +33,7 @@ func TestIdleStreamMemory(t *testing.T) {
 			t.Fatalf("held %d, %v", open[k].Held(), err)
 		}
 	}
+	quiesce(t, p)
 	each := (heap() - before) / streams
 	t.Logf("%d bytes a stream, %d streams, %d instances", each, streams, p.Instances())
 	if each > most {
@@ -41,4 +43,14 @@ func TestIdleStreamMemory(t *testing.T) {
 	for _, g := range guests {
 		g.Close()
 	}
+}
+
+// quiesce waits until a plugin without calls has no instance any more.
+func quiesce(t *testing.T, p *plughost.Plugin) {
+	t.Helper()
+	await(t, "the end of idle instances", func() bool {
+		p.Trim()
+		runtime.GC()
+		return p.Instances() == 0
+	})
 }
