@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -51,8 +52,22 @@ func (g *Gateway) pluginChanged(ch plughost.Change) {
 		g.metrics.PluginQuarantined(ch.Name)
 	case ch.New == nil:
 		g.metrics.PluginGone(ch.Name)
+		g.missed(ch.Name)
 	default:
 		g.metrics.PluginLoaded(ch.Name, int(ch.Generation))
+	}
+}
+
+// missed warns of models whose parser was taken away.
+func (g *Gateway) missed(plugin string) {
+	s := g.current.Load()
+	if s == nil {
+		return
+	}
+	for _, m := range s.config.Models {
+		if m.Parser == plugin {
+			g.log.LogAttrs(context.Background(), slog.LevelWarn, "the parser plugin of a model is gone", slog.String(telemetry.KeyModel, m.ID), slog.String(telemetry.KeyPlugin, plugin))
+		}
 	}
 }
 
@@ -88,7 +103,7 @@ func (g *Gateway) changePlugin(change func(name string) error) http.HandlerFunc 
 		switch {
 		case errors.Is(err, plughost.ErrUnknown):
 			status = http.StatusNotFound
-		case errors.Is(err, plughost.ErrNoPrevious):
+		case errors.Is(err, plughost.ErrNoPrevious), errors.Is(err, plughost.ErrNotQuarantined):
 			status = http.StatusConflict
 		case err != nil:
 			status = http.StatusInternalServerError
@@ -108,6 +123,7 @@ type PluginStatus struct {
 	Streams     int        `json:"streams"`
 	Faults      int        `json:"faults"`
 	Quarantined bool       `json:"quarantined,omitempty"`
+	Serving     string     `json:"serving,omitempty"`         // version that new streams get
 	Previous    string     `json:"previous,omitempty"`        // version to go back to
 	PreviousSum string     `json:"previous_sha256,omitempty"` // its digest
 	Error       string     `json:"error,omitempty"`           // why the file's present content is not taken
@@ -128,7 +144,7 @@ func (g *Gateway) answerPlugins(w http.ResponseWriter, status int, err error) {
 	for _, s := range g.registry.Status() {
 		p := PluginStatus{
 			Name: s.Name, Version: s.Version, SHA256: s.Digest, Origin: s.Origin, Builtin: s.Builtin, Generation: s.Generation, Streams: s.Streams,
-			Faults: s.Faults, Quarantined: s.Quarantined, Previous: s.Previous, PreviousSum: s.PreviousSum, Error: s.Err,
+			Faults: s.Faults, Quarantined: s.Quarantined, Serving: s.Serving, Previous: s.Previous, PreviousSum: s.PreviousSum, Error: s.Err,
 		}
 		if !s.Since.IsZero() {
 			p.Since = &s.Since

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/weirgate/weir/gateway/internal/fault"
@@ -30,14 +31,14 @@ func (g *Gateway) Run(ctx context.Context, ready func(addr, admin string)) error
 	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return listening("server.listen", listen, err)
 	}
 	servers := []*server{g.newServer(ln, g.Handler())}
 	adminAddr := ""
 	if admin != "" && admin != "off" {
 		aln, err := new(net.ListenConfig).Listen(ctx, "tcp", admin)
 		if err != nil {
-			return fmt.Errorf("listen for admin: %w", errors.Join(err, ln.Close()))
+			return errors.Join(listening("server.admin", admin, err), ln.Close())
 		}
 		adminAddr = aln.Addr().String()
 		servers = append(servers, g.newServer(aln, g.Admin()))
@@ -47,6 +48,14 @@ func (g *Gateway) Run(ctx context.Context, ready func(addr, admin string)) error
 			ready(ln.Addr().String(), adminAddr)
 		}
 	})
+}
+
+// listening explains why an address cannot be had.
+func listening(key, addr string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s: %s is in use, perhaps by another weir: set another port, or 0 for any: %w", key, addr, err)
+	}
+	return fmt.Errorf("%s: %w", key, err)
 }
 
 type server struct {

@@ -46,7 +46,7 @@ func (g *Gateway) parser(s *snapshot, m *model, t *tenant.Tenant, key string) (*
 		if err == nil {
 			g.metrics.CanaryStream(m.ID, plugin, telemetry.CanarySide)
 			if m.shadow != nil { // it is compared with the model's own parser
-				g.metrics.ShadowStream(m.ID, m.shadow.parserName, string(shadow.Skipped))
+				g.skipped(s, g.subject(m))
 			}
 			return m.canary, guest, nil
 		}
@@ -84,23 +84,31 @@ func (g *Gateway) beside(s *snapshot, m *model, t *tenant.Tenant, parser *plugho
 	if m.shadow == nil {
 		return nil
 	}
-	plugin := m.shadow.parserName
-	b := &beside{
-		g: g, store: s.shadows, id: tn.Request.ID,
-		subject: shadow.Subject{Model: m.ID, Shadow: plugin, Generation: g.registry.Generation(plugin)},
-	}
+	b := &beside{g: g, store: s.shadows, id: tn.Request.ID, subject: g.subject(m)}
 	var err error
 	if parser != nil { // else the output is not parsed, for its parser is quarantined
 		b.guest, err = m.shadow.stream(g.registry, t.Name)
 	}
 	if b.guest == nil || err != nil {
-		g.metrics.ShadowStream(m.ID, plugin, string(shadow.Skipped))
+		g.skipped(s, b.subject)
 		return nil
 	}
 	b.guest.NoWait()
 	b.stream = shadow.New(shadow.Options{Guest: b.guest, Assemble: tn.Assemble, Content: t.LogPrompts})
 	tn.Shadow = b.stream
 	return b
+}
+
+// subject is what the shadow of a model is compared as.
+func (g *Gateway) subject(m *model) shadow.Subject {
+	plugin := m.shadow.parserName
+	return shadow.Subject{Model: m.ID, Shadow: plugin, Generation: g.registry.Generation(plugin)}
+}
+
+// skipped counts a stream without its shadow.
+func (g *Gateway) skipped(s *snapshot, of shadow.Subject) {
+	g.metrics.ShadowStream(of.Model, of.Shadow, string(shadow.Skipped))
+	s.shadows.Count(of, shadow.Skipped, nil)
 }
 
 // close ends the shadow and tells what it came to.
@@ -111,6 +119,7 @@ func (b *beside) close(ctx context.Context) {
 	b.guest.Close()
 	o, of := b.stream.Outcome(), b.subject
 	b.g.metrics.ShadowStream(of.Model, of.Shadow, string(o.Result))
+	b.store.Count(of, o.Result, o.Fault)
 	switch {
 	case o.Fault != nil:
 		b.fault(ctx, o.Fault)

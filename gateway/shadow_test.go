@@ -78,7 +78,13 @@ func (w *world) results(model string, n int) string {
 // shadows is what the page of shadows shows.
 type shadows struct {
 	Models []struct {
-		Model       string
+		Model   string
+		Shadows []struct {
+			Shadow     string
+			Generation int
+			Streams    map[string]int
+			Fault      string
+		}
 		Differences []difference
 	}
 }
@@ -189,6 +195,13 @@ func TestShadow(t *testing.T) {
 	}
 	if n := strings.Count(w.log.String(), `"shadow differs"`); n != 1 {
 		t.Errorf("%d lines of a difference that all streams have", n)
+	}
+	var page shadows
+	strict(t, w.gw.Shadows(), &page)
+	for _, m := range page.Models {
+		if m.Model == "loops" && (m.Shadows[0].Streams["fault"] != turns || !strings.Contains(m.Shadows[0].Fault, "out of fuel")) {
+			t.Errorf("the shadow that loops: %+v", m.Shadows)
+		}
 	}
 	if n := len(w.differences("differs")); n != 16 {
 		t.Errorf("%d differences are kept, want 16", n)

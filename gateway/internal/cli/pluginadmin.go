@@ -118,8 +118,10 @@ func writePlugins(w io.Writer, plugins []gateway.PluginStatus) {
 		}
 		state := "serving"
 		switch {
+		case p.Quarantined && p.Serving == "":
+			state = "quarantined, none serves"
 		case p.Quarantined:
-			state = "quarantined"
+			state = "quarantined, " + p.Serving + " serves"
 		case p.Builtin:
 			state = "built in"
 		}

@@ -46,7 +46,7 @@ func TestPluginAdmin(t *testing.T) {
 		{"as JSON", "list --json", 0, `"name": "bracket"`, ""},
 		{"no version to go back to", "rollback bracket", 1, "", "no earlier version"},
 		{"a built-in", "rollback builtin", 1, "", "no earlier version"},
-		{"release", "release bracket", 0, "serving", ""},
+		{"release of one that serves", "release bracket", 1, "", "not quarantined"},
 		{"an unknown plugin", "release none", 1, "", "no such plugin"},
 		{"no name", "rollback", 2, "", "want the name of one plugin"},
 		{"too much", "list bracket", 2, "", "unexpected argument"},

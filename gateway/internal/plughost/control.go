@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// ErrNotQuarantined is returned by Unquarantine for a plugin that serves.
+var ErrNotQuarantined = errors.New("plugin is not quarantined")
+
 // ErrNoPrevious is returned by Rollback where there is no version to go back to.
 var ErrNoPrevious = errors.New("no earlier version")
 
@@ -70,8 +73,11 @@ func (r *Registry) Rollback(name string) error {
 	defer r.publish()
 	for _, f := range r.files {
 		if f.plugin == e.plugin {
-			f.plugin, f.undone, f.state = e.previous, e.plugin.Digest, time.Now()
-			f.err = fmt.Errorf("plugin %s: version %s was rolled back to %s", f.path, e.plugin.Version, e.previous.Version)
+			// The file holds the one or the other of the two: a second rollback takes back what is said of it.
+			f.plugin, f.state, f.err = e.previous, time.Now(), nil
+			if f.undone = e.plugin.Digest; f.tried != e.previous.Digest {
+				f.err = fmt.Errorf("%w: version %s was rolled back to %s, until the file changes", errUndone, e.plugin.Version, e.previous.Version)
+			}
 		}
 	}
 	r.put(name, named{plugin: e.previous, previous: e.plugin})
@@ -85,6 +91,9 @@ func (r *Registry) Unquarantine(name string) error {
 	e, ok := (*r.names.Load())[name]
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknown, name)
+	}
+	if !e.plugin.Quarantined() {
+		return fmt.Errorf("%w: %s %s", ErrNotQuarantined, name, e.plugin.Version)
 	}
 	e.plugin.health.release()
 	r.put(name, e)

@@ -40,6 +40,7 @@ type Status struct {
 	Faults     int       // reported of the current version
 	// Quarantined says that the current version failed too often. Previous then serves, if there is one.
 	Quarantined bool
+	Serving     string // version that new streams get; empty for none
 	Previous    string // version before the current one, which is kept to go back to; empty for none
 	PreviousSum string // its digest
 }
@@ -165,6 +166,9 @@ func (r *Registry) Status() []Status {
 			Name: name, Version: e.plugin.Version, Digest: e.plugin.Digest, Origin: e.plugin.Origin,
 			Builtin: e.builtin, Generation: e.generation, Streams: e.plugin.Holders(),
 			Faults: e.plugin.Faults(), Quarantined: e.plugin.Quarantined(),
+		}
+		if p := e.serving(); p != nil {
+			s.Serving = p.Version
 		}
 		if e.previous != nil {
 			s.Previous, s.PreviousSum = e.previous.Version, e.previous.Digest

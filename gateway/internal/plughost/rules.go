@@ -40,6 +40,9 @@ func (r *Rules) limit(name string) int {
 // errPinned tells of a file that is not the one that the operator named.
 var errPinned = errors.New("the digest is not the pinned one")
 
+// errUndone tells of a file whose content is not served any more.
+var errUndone = errors.New("rolled back")
+
 // pinned checks a plugin's digest.
 func (r *Rules) pinned(p *Plugin) error {
 	if want := r.Plugins[p.Name].SHA256; want != "" && want != p.Digest {

@@ -173,7 +173,7 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 		}
 	}
 	if err == nil && f.tried == f.undone {
-		err = fmt.Errorf("plugin %s: this content was rolled back", f.path)
+		err = errUndone
 	}
 	var p *Plugin
 	if err == nil {

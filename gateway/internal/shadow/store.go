@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/abi/jsonscan"
 )
 
@@ -39,6 +40,14 @@ type Store struct {
 type kept struct {
 	differences []Entry // the oldest first
 	told        []told
+	tallies     []tally
+}
+
+// tally counts the streams of a subject.
+type tally struct {
+	subject Subject
+	counts  map[Result]int
+	fault   string // the latest
 }
 
 // told is what was told of a subject, of the latest generation.
@@ -91,6 +100,30 @@ func (s *Store) First(of Subject, r Result) bool {
 	return true
 }
 
+// Count counts a stream of a subject, and keeps what the shadow's fault was, if it had one. Another generation
+// of the plugin begins anew.
+func (s *Store) Count(of Subject, r Result, f *host.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.of(of.Model)
+	i := slices.IndexFunc(k.tallies, func(t tally) bool { return t.subject.Shadow == of.Shadow })
+	switch {
+	case i < 0:
+		if len(k.tallies) == maxKept {
+			k.tallies = slices.Delete(k.tallies, 0, 1)
+		}
+		i = len(k.tallies)
+		k.tallies = append(k.tallies, tally{subject: of, counts: map[Result]int{}})
+	case k.tallies[i].subject != of:
+		k.tallies[i] = tally{subject: of, counts: map[Result]int{}}
+	}
+	t := &k.tallies[i]
+	t.counts[r]++
+	if f != nil {
+		t.fault = f.Error()
+	}
+}
+
 // Keep forgets what is not of these models.
 func (s *Store) Keep(models []string) {
 	s.mu.Lock()
@@ -98,16 +131,16 @@ func (s *Store) Keep(models []string) {
 	maps.DeleteFunc(s.models, func(m string, _ *kept) bool { return !slices.Contains(models, m) })
 }
 
-// AppendJSON appends all that is kept as one JSON object: {"models":[{"model","differences":[..]}]}, the
-// latest difference last.
+// AppendJSON appends all that is kept as one JSON object: {"models":[{"model","shadows":[{"shadow",
+// "generation","streams":{"same":1,..},"fault"}],"differences":[..]}]}, the latest difference last.
 func (s *Store) AppendJSON(dst []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dst = append(dst, `{"models":[`...)
 	comma := false
 	for _, model := range slices.Sorted(maps.Keys(s.models)) {
-		list := s.models[model].differences
-		if len(list) == 0 {
+		k := s.models[model]
+		if len(k.differences)+len(k.tallies) == 0 {
 			continue
 		}
 		if comma {
@@ -115,16 +148,40 @@ func (s *Store) AppendJSON(dst []byte) []byte {
 		}
 		comma = true
 		dst = jsonscan.AppendString(append(dst, `{"model":`...), model)
-		dst = append(dst, `,"differences":[`...)
-		for i := range list {
+		dst = append(dst, `,"shadows":[`...)
+		for i := range k.tallies {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = list[i].appendJSON(dst)
+			dst = k.tallies[i].appendJSON(dst)
+		}
+		dst = append(dst, `],"differences":[`...)
+		for i := range k.differences {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = k.differences[i].appendJSON(dst)
 		}
 		dst = append(dst, `]}`...)
 	}
 	return append(dst, `]}`...)
+}
+
+func (t *tally) appendJSON(dst []byte) []byte {
+	dst = jsonscan.AppendString(append(dst, `{"shadow":`...), t.subject.Shadow)
+	dst = strconv.AppendUint(append(dst, `,"generation":`...), t.subject.Generation, 10)
+	dst = append(dst, `,"streams":{`...)
+	for i, r := range Results() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(jsonscan.AppendString(dst, string(r)), ':'), int64(t.counts[r]), 10)
+	}
+	dst = append(dst, '}')
+	if t.fault != "" {
+		dst = jsonscan.AppendString(append(dst, `,"fault":`...), t.fault)
+	}
+	return append(dst, '}')
 }
 
 func (e *Entry) appendJSON(dst []byte) []byte {

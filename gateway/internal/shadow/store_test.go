@@ -2,12 +2,14 @@ package shadow_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/weirgate/weir/abi/event"
+	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/gateway/internal/shadow"
 )
 
@@ -30,9 +32,13 @@ func TestStoreJSON(t *testing.T) {
 	s.Add(shadow.Entry{Subject: subject("a", "acme", 3), Time: at, RequestID: "r2", Difference: shadow.Difference{
 		First: shadow.Place{Kind: event.Finish, Detail: "stop"}, Second: shadow.Place{Kind: event.Finish, Detail: "length"},
 	}})
+	s.Count(subject("b", "acme", 2), shadow.Same, nil)
+	s.Count(subject("b", "acme", 3), shadow.Same, nil) // of another version, counted anew
+	s.Count(subject("b", "acme", 3), shadow.Faulty, &host.Fault{Export: "weir1_feed", Err: errors.New("trap")})
+	s.Count(subject("b", "acme", 3), shadow.Same, nil)
 	const want = `{"models":[` +
-		`{"model":"a","differences":[{"time":"2026-01-02T02:04:05Z","request_id":"r2","shadow":"acme","generation":3,"event":0,"first":{"type":"finish","detail":"stop","at":0},"second":{"type":"finish","detail":"length","at":0}}]},` +
-		`{"model":"b","differences":[{"time":"2026-01-02T02:04:05Z","request_id":"r1","shadow":"acme","generation":3,"event":2,"first":{"type":"text_delta","at":7,"text":"a` + "\ufffd" + `\""},"second":{"type":"text_end","at":9},"output":"xa"}]}]}`
+		`{"model":"a","shadows":[],"differences":[{"time":"2026-01-02T02:04:05Z","request_id":"r2","shadow":"acme","generation":3,"event":0,"first":{"type":"finish","detail":"stop","at":0},"second":{"type":"finish","detail":"length","at":0}}]},` +
+		`{"model":"b","shadows":[{"shadow":"acme","generation":3,"streams":{"same":2,"different":0,"fault":1,"unbounded":0,"skipped":0},"fault":"weir1_feed: trap"}],"differences":[{"time":"2026-01-02T02:04:05Z","request_id":"r1","shadow":"acme","generation":3,"event":2,"first":{"type":"text_delta","at":7,"text":"a` + "\ufffd" + `\""},"second":{"type":"text_end","at":9},"output":"xa"}]}]}`
 	if got := string(s.AppendJSON(nil)); got != want || !json.Valid([]byte(got)) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
