@@ -37,6 +37,7 @@ const (
 	MaxWindow      = 4096      // state window; 0 means sticky
 	MaxPiece       = 512       // new bytes the host gives to one feed
 	MaxHeld        = 1024      // bytes a feed may leave unconsumed
+	MaxEmpty       = 64        // records without bytes of one call, and four for each byte consumed
 	MaxRecords     = 4096      // records of one feed
 	MaxHeader      = 512       // opener to name of a call, and each name, id and key
 	MaxSpace       = 32        // white space that may be held before a marker

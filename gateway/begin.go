@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/event"
 	"github.com/weirgate/weir/abi/host"
@@ -216,6 +217,13 @@ func (g *Gateway) guest(s *snapshot, m *model, t *tenant.Tenant) (*plughost.Stre
 		return nil, fault.Wrap(fault.Unavailable, err, "the parser plugin of this model is quarantined")
 	case errors.Is(err, plughost.ErrUnknown):
 		return nil, fault.Wrap(fault.Unavailable, err, "the parser plugin of this model is not loaded")
+	}
+	kind := plughost.KindOf(err)
+	g.metrics.PluginFault(m.parserName, abi.ExportOpen, string(kind))
+	g.log.LogAttrs(context.Background(), slog.LevelWarn, "parser not opened", slog.String(telemetry.KeyModel, m.ID), slog.String(telemetry.KeyPlugin, m.parserName),
+		slog.String(telemetry.KeyKind, string(kind)), slog.String(telemetry.KeyError, err.Error()))
+	if kind != plughost.KindBusy && s.config.Plugins.FailureOf(m.parserName) != config.FailureAbort {
+		return nil, nil // as if it had failed at the first byte
 	}
 	return nil, fault.Wrap(fault.Plugin, err, "the parser plugin of this model is not available")
 }

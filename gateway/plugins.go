@@ -17,7 +17,7 @@ import (
 
 // openPlugins loads the built-in guest and what lies in the plugin folder.
 func (g *Gateway) openPlugins(ctx context.Context, c *config.Config) error {
-	host, err := plughost.New(plughost.Options{CacheDir: c.Plugins.CacheDir, Log: g.log, Sticky: c.Plugins.MaxSticky, NoSticky: c.Plugins.MaxSticky == 0})
+	host, err := plughost.New(plughost.Options{CacheDir: c.Plugins.CacheDir, Log: g.log, Memory: c.Plugins.MaxMemory, Sticky: c.Plugins.MaxSticky, NoSticky: c.Plugins.MaxSticky == 0})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/internal/tenant"
 	"github.com/weirgate/weir/plugins/parser"
-	policies "github.com/weirgate/weir/plugins/template/chatml"
+	policies "github.com/weirgate/weir/plugins/template"
 )
 
 // builtinName is the name of the guest that holds the built-in parsers and policies.

@@ -16,6 +16,9 @@ type Call struct {
 	Spans   []record.Span
 	Flags   uint32
 	Records []record.Record
+	// Spent is what a guest that meters its calls took for the earlier calls of the same feed or finish: a
+	// guest that returns early does not get more for that. The guest adds to it, the stream sets it to 0.
+	Spent int64
 }
 
 // Guest runs calls of one configured plugin. It may be shared by streams; whether it may be called

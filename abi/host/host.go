@@ -148,7 +148,7 @@ func (s *Stream) idle() bool { return !s.raw && !s.ended && len(s.buf) == 0 && !
 func (s *Stream) quick(p []byte) error {
 	s.in = p
 	copy(s.saved, s.call.Window)
-	s.call.In, s.call.Spans, s.call.Flags, s.call.Records = p, nil, 0, s.call.Records[:0]
+	s.call.In, s.call.Spans, s.call.Flags, s.call.Records, s.call.Spent = p, nil, 0, s.call.Records[:0], 0
 	if err := s.guest.Feed(&s.call); err != nil {
 		err = s.fail(abi.ExportFeed, err)
 		s.settle()
@@ -229,6 +229,7 @@ func (s *Stream) piece(p []byte, from int, spans []record.Span) (end, used int) 
 
 // run feeds what is buffered until the guest has no verdict to wait for.
 func (s *Stream) run(flags uint32) error {
+	s.call.Spent = 0
 	s.prepare(flags)
 	if err := s.guest.Feed(&s.call); err != nil {
 		return s.fail(abi.ExportFeed, err)
@@ -273,6 +274,7 @@ func (s *Stream) Finish(why abi.Why) error {
 }
 
 func (s *Stream) finish(why abi.Why) error {
+	s.call.Spent = 0
 	for !s.raw && !s.ended {
 		n := len(s.in)
 		s.prepare(0)
@@ -357,8 +359,11 @@ func (s *Stream) check(recs []record.Record) error {
 	if len(recs) > abi.MaxRecords {
 		return fmt.Errorf("%w: %d, at most %d", ErrRecords, len(recs), abi.MaxRecords)
 	}
-	pos, header := uint64(0), false
+	pos, header, empty := uint64(0), false, 0
 	for i, r := range recs {
+		if r.Len == 0 {
+			empty++
+		}
 		if err := record.Check(r); err != nil {
 			return fmt.Errorf("%w: record %d: %w", ErrProtocol, i, err)
 		}
@@ -389,6 +394,9 @@ func (s *Stream) check(recs []record.Record) error {
 	}
 	if header {
 		return fmt.Errorf("%w: a header without its name, expected a return after its call_begin", ErrProtocol)
+	}
+	if most := abi.MaxEmpty + 4*pos; uint64(empty) > most {
+		return fmt.Errorf("%w: %d without bytes beside %d bytes, at most %d", ErrRecords, empty, pos, most)
 	}
 	return nil
 }

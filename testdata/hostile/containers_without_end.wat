@@ -1,4 +1,4 @@
-;; feed none: opens objects for ever
+;; feed records: opens objects for ever
 (module
   (memory (export "memory") 4)
   (data (i32.const 0x100) "WEI1" "\20\00\00\00" "\00\40\00\00" "\00\20\00\00" "\00\02\00\00" "\10\00\00\00" "\00\10\00\00" "\4a\00\00\00")

@@ -1,4 +1,4 @@
-;; feed none: 4,096 empty records, the most there may be
+;; feed records: 4,096 empty records, the most there may be
 (module
   (memory (export "memory") 4)
   (data (i32.const 0x100) "WEI1" "\20\00\00\00" "\00\40\00\00" "\00\20\00\00" "\00\02\00\00" "\10\00\00\00" "\00\10\00\00" "\46\00\00\00")

@@ -6,7 +6,7 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/gateway/internal/chatml"
-	policy "github.com/weirgate/weir/plugins/template/chatml"
+	policy "github.com/weirgate/weir/plugins/template"
 )
 
 func text(s string) conv.Part  { return conv.Part{Kind: conv.Text, Text: s} }

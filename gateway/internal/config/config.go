@@ -61,6 +61,7 @@ type Plugins struct {
 	Failure  FailurePolicy
 
 	Quarantine  int                 // faults within a minute after which a plugin is not used any more; 0: never
+	MaxMemory   int64               // bytes of all plugin instances together
 	MaxSticky   int                 // streams at a time of one plugin that needs an instance for each
 	TrustedKeys []ed25519.PublicKey // one of which must have signed a file of Dir; none: no signature is asked for
 	Settings    map[string]PluginSettings

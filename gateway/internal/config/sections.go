@@ -24,7 +24,7 @@ func builtin() *Config {
 			WebSocket:     true,
 		},
 		Log:     Log{Level: "info", Format: LogText},
-		Plugins: Plugins{Watch: true, Failure: FailureRaw, Quarantine: 5, MaxSticky: 64},
+		Plugins: Plugins{Watch: true, Failure: FailureRaw, Quarantine: 5, MaxMemory: 4 << 30, MaxSticky: 64},
 	}
 }
 
@@ -87,6 +87,7 @@ func (l *loader) plugins(t *table, p *Plugins) {
 	t.flag("watch", &p.Watch)
 	oneOf(t, "failure", &p.Failure, failures())
 	t.number("quarantine", &p.Quarantine, 0, maxQuarantine)
+	t.size("max_memory", &p.MaxMemory, 64<<20, 1<<42)
 	t.number("max_sticky", &p.MaxSticky, 0, 4096)
 	var keys []string
 	t.texts("trusted_keys", &keys, isPublicKey)

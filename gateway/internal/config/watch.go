@@ -148,6 +148,8 @@ func Diff(old, next *Config) error {
 		{"log", "format", func(c *Config) string { return string(c.Log.Format) }},
 		{"plugins", "dir", func(c *Config) string { return c.Plugins.Dir }},
 		{"plugins", "cache_dir", func(c *Config) string { return c.Plugins.CacheDir }},
+		{"plugins", "max_memory", func(c *Config) string { return formatSize(c.Plugins.MaxMemory) }},
+		{"plugins", "max_sticky", func(c *Config) string { return show(c.Plugins.MaxSticky) }},
 		{"plugins", "watch", func(c *Config) string { return show(c.Plugins.Watch) }},
 	} {
 		if was, is := s.of(old), s.of(next); was != is {

@@ -2,10 +2,15 @@ package plughost
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -24,11 +29,63 @@ func (r *Registry) SetRules(rules Rules) {
 		return
 	}
 	r.rules = rules
-	for name, e := range *r.names.Load() {
+	for _, f := range r.files {
+		f.dropAhead()
+		f.taken = false
+	}
+	for name, e := range maps.Clone(*r.names.Load()) {
+		if e.builtin {
+			continue
+		}
+		r.recheck(e.plugin)
+		if e.previous != nil {
+			r.recheck(e.previous)
+		}
+		r.enforce(name, e)
+	}
+	r.publish()
+}
+
+// recheck looks for the signature of a plugin whose file was taken when no key was asked for, or another.
+func (r *Registry) recheck(p *Plugin) {
+	if r.rules.trusts(p.signer) {
+		return
+	}
+	b, err := read(p.Origin, r.host.o.Limits.Size)
+	if sum := sha256.Sum256(b); err != nil || hex.EncodeToString(sum[:]) != p.Digest {
+		return
+	}
+	if key, err := r.rules.signed(p.Origin, b); err == nil {
+		p.signer = key
+	}
+}
+
+// enforce takes away the versions of a name that the rules forbid.
+func (r *Registry) enforce(name string, e named) {
+	keep := e
+	if e.previous != nil && r.rules.permits(e.previous) != nil {
+		keep.previous = nil
+	}
+	if r.rules.permits(e.plugin) != nil {
+		keep.plugin, keep.previous = keep.previous, nil
+	}
+	if keep.plugin == e.plugin && keep.previous == e.previous {
 		r.guard(name, e)
+		return
 	}
 	for _, f := range r.files {
-		f.taken = false
+		if f.plugin == e.plugin {
+			f.plugin = keep.plugin
+		}
+	}
+	r.put(name, keep)
+	for _, p := range [...]*Plugin{e.plugin, e.previous} {
+		if p != nil && p != keep.plugin && p != keep.previous {
+			p.Retire()
+		}
+	}
+	if keep.plugin == nil {
+		r.freed(name)
 	}
 }
 
@@ -55,7 +112,60 @@ func (r *Registry) quarantined(name string, p *Plugin) {
 	}
 	r.host.log.LogAttrs(context.Background(), slog.LevelError, "plugin quarantined", slog.String("plugin", name), slog.String("version", p.Version),
 		slog.String("digest", p.Digest), slog.Int("faults", p.Faults()), slog.String("serving", serves))
+	r.bad.add(p, ErrQuarantined)
 	r.tell(Change{Name: name, Quarantined: p})
+}
+
+// blocked are contents that were rolled back or quarantined: under another file name, or with another custom
+// section, they are the same. It has a lock of its own, since streams add to it.
+type blocked struct {
+	mu   sync.Mutex
+	list []block // guarded by mu, the oldest first
+}
+
+type block struct {
+	name, core string
+	why        error
+}
+
+// maxBlocked bounds what is remembered.
+const maxBlocked = 256
+
+func (b *blocked) add(p *Plugin, why error) {
+	b.forget(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.list) == maxBlocked {
+		b.list = slices.Delete(b.list, 0, 1)
+	}
+	b.list = append(b.list, block{name: p.Name, core: p.core, why: why})
+}
+
+func (b *blocked) forget(p *Plugin) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list = slices.DeleteFunc(b.list, func(x block) bool { return x.core == p.core })
+}
+
+// release forgets what was quarantined under a name, and reports whether there was anything.
+func (b *blocked) release(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.list)
+	b.list = slices.DeleteFunc(b.list, func(x block) bool { return x.name == name && errors.Is(x.why, ErrQuarantined) })
+	return len(b.list) < n
+}
+
+// why tells why a plugin is blocked; nil if it is not.
+func (b *blocked) why(p *Plugin) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, x := range b.list {
+		if x.core == p.core {
+			return fmt.Errorf("%w: this content, as %s: change it, or release the plugin", x.why, x.name)
+		}
+	}
+	return nil
 }
 
 // Rollback makes the version before the current one serve. The current one is kept in its place, so that a
@@ -70,12 +180,14 @@ func (r *Registry) Rollback(name string) error {
 	case e.previous == nil:
 		return fmt.Errorf("%w of %s to go back to", ErrNoPrevious, name)
 	}
+	r.bad.forget(e.previous)
+	r.bad.add(e.plugin, errUndone)
 	defer r.publish()
 	for _, f := range r.files {
 		if f.plugin == e.plugin {
 			// The file holds the one or the other of the two: a second rollback takes back what is said of it.
 			f.plugin, f.state, f.err = e.previous, time.Now(), nil
-			if f.undone = e.plugin.Digest; f.tried != e.previous.Digest {
+			if f.tried != e.previous.Digest {
 				f.err = fmt.Errorf("%w: version %s was rolled back to %s, until the file changes", errUndone, e.plugin.Version, e.previous.Version)
 			}
 		}
@@ -89,6 +201,12 @@ func (r *Registry) Unquarantine(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := (*r.names.Load())[name]
+	if forgot := r.bad.release(name); forgot && (!ok || !e.plugin.Quarantined()) {
+		for _, f := range r.files {
+			f.taken = false
+		}
+		return nil
+	}
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknown, name)
 	}

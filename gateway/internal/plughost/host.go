@@ -47,6 +47,9 @@ type Options struct {
 	// Sticky bounds the instances of one plugin that keeps state of its own; 0 means 64. NoSticky refuses them.
 	Sticky   int
 	NoSticky bool
+	// Memory bounds the linear memories of all instances together, in bytes: beyond it no instance is made.
+	// 0 means 4 GiB.
+	Memory int64
 	// Wait bounds how long a call waits for an instance; 0 means 5 s.
 	Wait time.Duration
 	// Limits bounds modules; the zero value means sandbox.DefaultLimits.
@@ -70,6 +73,7 @@ type Host struct {
 	log    *slog.Logger
 	module wazero.ModuleConfig // shared: making one costs more than an instance of a small guest
 	live   atomic.Int64
+	memory atomic.Int64 // of all instances, in bytes
 }
 
 // New returns a host. It fails when the cache directory cannot be used.
@@ -85,6 +89,9 @@ func New(o Options) (*Host, error) {
 	}
 	if o.NoSticky {
 		o.Sticky = 0
+	}
+	if o.Memory <= 0 {
+		o.Memory = 4 << 30
 	}
 	if o.Wait <= 0 {
 		o.Wait = 5 * time.Second
@@ -102,6 +109,18 @@ func New(o Options) (*Host, error) {
 	module := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)
 	return &Host{o: o, log: o.Log, module: module}, nil
 }
+
+// claim takes memory for an instance, or fails.
+func (h *Host) claim(n int64) error {
+	if now := h.memory.Add(n); now > h.o.Memory {
+		h.memory.Add(-n)
+		return fmt.Errorf("%w: they take %d MiB of memory, at most %d", ErrBusy, (now-n)>>20, h.o.Memory>>20)
+	}
+	return nil
+}
+
+// Memory is what the instances of all plugins take, in bytes.
+func (h *Host) Memory() int64 { return h.memory.Load() }
 
 // Live is the number of plugin versions whose runtime is not closed yet.
 func (h *Host) Live() int { return int(h.live.Load()) }

@@ -43,16 +43,22 @@ type instance struct {
 type guts struct {
 	module api.Module
 	stub   *stub
+	host   *Host
+	claims int64  // memory that was claimed of the host
 	gone   func() // tells the pool; nil for an instance of none
 }
 
 func (g *guts) close() {
 	g.stub.detach(g.module)
 	_ = g.module.Close(context.Background())
+	g.host.memory.Add(-g.claims)
 	if g.gone != nil {
 		g.gone()
 	}
 }
+
+// instanceCost is what an instance takes beside its memory: call stacks and handles of functions.
+const instanceCost = 256 << 10
 
 // protocolf makes an error of a guest that breaks the ABI.
 func protocolf(format string, args ...any) error {
@@ -62,17 +68,23 @@ func protocolf(format string, args ...any) error {
 // newInstance instantiates a plugin's module, initialises it and reads its descriptor. keep copies the
 // manifest.
 func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
+	claims := instanceCost + int64(p.module.Memory.Min)*memoryPage
+	if err := p.host.claim(claims); err != nil {
+		return nil, err
+	}
 	m, err := p.engine.runtime.InstantiateModule(ctx, p.engine.compiled, p.host.module)
 	if err != nil {
+		p.host.memory.Add(-claims)
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
 	fuel, metered := m.ExportedGlobal(sandbox.ExportFuel).(api.MutableGlobal)
 	depth, limited := m.ExportedGlobal(sandbox.ExportDepth).(api.MutableGlobal)
 	if !metered || !limited {
 		_ = m.Close(ctx)
+		p.host.memory.Add(-claims)
 		return nil, errors.New("the module is not metered")
 	}
-	i := &instance{guts: &guts{module: m, stub: p.stub}, plugin: p, memory: m.Memory(), console: p.stub.attach(m, fuel), fuel: fuel, depth: depth}
+	i := &instance{guts: &guts{module: m, stub: p.stub, host: p.host, claims: claims}, plugin: p, memory: m.Memory(), console: p.stub.attach(m, fuel), fuel: fuel, depth: depth}
 	i.lost = runtime.AddCleanup(i, (*guts).close, i.guts)
 	for name, f := range map[string]*api.Function{
 		abi.ExportDescribe: &i.describe,
@@ -154,6 +166,9 @@ func (i *instance) bytes(ptr, n uint32) ([]byte, bool) {
 func (i *instance) look() {
 	if size := i.memory.Size(); int(size) != len(i.view) {
 		i.view, _ = i.memory.Read(0, size)
+		grown := instanceCost + int64(size) - i.claims
+		i.host.memory.Add(grown)
+		i.claims += grown
 	}
 }
 
@@ -333,13 +348,19 @@ func (i *instance) run(f api.Function, name string, c *host.Call, third uint32) 
 		return err
 	}
 	i.stack[0], i.stack[1], i.stack[2] = uint64(len(c.In)), uint64(len(c.Spans)), uint64(third)
-	err := i.call(f, name, feedBudget(len(c.In)))
+	err := i.call(f, name, max(feedBudget(len(c.In))-c.Spent, 0))
 	if err == nil {
 		err = i.result(name, c)
+	}
+	if n := len(c.Records); n > 0 && (f == i.finish || endsEarly(c.Records[n-1].Kind)) {
+		c.Spent += i.budget - int64(i.fuel.Get())
 	}
 	i.observe(name, len(c.In), len(c.Records))
 	return err
 }
+
+// endsEarly reports whether a feed that ends with this kind is followed by another of the same bytes.
+func endsEarly(k record.Kind) bool { return k == record.Name || k == record.CallBegin }
 
 // result reads what a feed or finish returned: one record most of the time.
 func (i *instance) result(name string, c *host.Call) error {

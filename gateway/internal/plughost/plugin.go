@@ -2,6 +2,7 @@ package plughost
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,6 +25,8 @@ type Plugin struct {
 	Origin   string // where it came from: a path, or what the loader called it
 	Manifest Manifest
 
+	core   string            // digest of what runs: the module without what does not matter, such as custom sections
+	signer ed25519.PublicKey // that the file was checked with; nil for none, until the plugin is in a registry
 	host   *Host
 	module *sandbox.Module
 	stub   *stub
@@ -65,9 +68,9 @@ func (h *Host) load(ctx context.Context, name string, wasm []byte, origin string
 	if err := checkExports(module); err != nil {
 		return nil, err
 	}
-	digest := sha256.Sum256(wasm)
+	digest, core := sha256.Sum256(wasm), sha256.Sum256(prepared)
 	p := &Plugin{
-		Digest: hex.EncodeToString(digest[:]), Origin: origin,
+		Digest: hex.EncodeToString(digest[:]), core: hex.EncodeToString(core[:]), Origin: origin,
 		host: h, module: module, stub: newStub(newLineLog(h.log, origin)),
 		parsers: map[poolKey]*Parser{}, planners: map[poolKey]*Planner{},
 	}
@@ -122,12 +125,16 @@ func (p *Plugin) Open(tenant string, config []byte) (*Stream, error) {
 	}
 	p.mu.Unlock()
 	if err != nil {
+		p.Report(err)
 		return nil, err
 	}
 	s, err := r.Stream()
 	p.mu.Lock()
 	r.streams--
 	p.mu.Unlock()
+	if err != nil {
+		p.Report(err)
+	}
 	return s, err
 }
 

@@ -56,6 +56,7 @@ type Registry struct {
 
 	mu          sync.Mutex // guards what follows; held by whoever changes names
 	rules       Rules
+	bad         *blocked
 	reserved    map[string]string // name -> built-in that has it
 	generations map[string]uint64
 	files       map[string]*file
@@ -90,7 +91,7 @@ func NewRegistry(h *Host, notify func(Change)) *Registry {
 		notify = func(Change) {}
 	}
 	r := &Registry{
-		host: h, notify: notify, rules: Rules{Quarantine: DefaultQuarantine},
+		host: h, notify: notify, rules: Rules{Quarantine: DefaultQuarantine}, bad: &blocked{},
 		reserved: map[string]string{}, generations: map[string]uint64{}, files: map[string]*file{},
 	}
 	r.names.Store(&map[string]named{})
@@ -221,7 +222,9 @@ func (r *Registry) swap(name string, p *Plugin, builtin bool) {
 	e := (*r.names.Load())[name]
 	var previous *Plugin
 	if p != nil && e.plugin != nil {
-		previous = e.serving()
+		if previous = e.serving(); previous != nil && r.rules.permits(previous) != nil && !builtin {
+			previous = nil
+		}
 	}
 	r.put(name, named{plugin: p, previous: previous, builtin: builtin})
 	for _, old := range [...]*Plugin{e.plugin, e.previous} {

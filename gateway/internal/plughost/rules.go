@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -60,32 +61,45 @@ const maxSignature = 1 << 10
 // ErrSignature is wrapped by the refusal of a file that no trusted key has signed.
 var ErrSignature = errors.New("signature refused")
 
-// signed checks that one of the trusted keys has signed the module: the file beside it, with .sig behind its
-// name, holds an Ed25519 signature of the module's bytes, raw or in base64.
-func (r *Rules) signed(path string, wasm []byte) error {
+// trusts reports whether a key is one of those that are asked for, where any is.
+func (r *Rules) trusts(key ed25519.PublicKey) bool {
+	return len(r.Trusted) == 0 || slices.ContainsFunc(r.Trusted, func(k ed25519.PublicKey) bool { return k.Equal(key) })
+}
+
+// permits checks a loaded plugin against the rules.
+func (r *Rules) permits(p *Plugin) error {
+	if !r.trusts(p.signer) {
+		return fmt.Errorf("%w: %s %s is not signed by a key that is trusted now", ErrSignature, p.Name, p.Version)
+	}
+	return r.pinned(p)
+}
+
+// signed returns the trusted key that has signed the module: the file beside it, with .sig behind its name,
+// holds an Ed25519 signature of the module's bytes, raw or in base64. The key is nil if none is asked for.
+func (r *Rules) signed(path string, wasm []byte) (ed25519.PublicKey, error) {
 	if len(r.Trusted) == 0 {
-		return nil
+		return nil, nil
 	}
 	b, err := read(path+signatureExtension, maxSignature)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s is missing, and trusted_keys asks for it", ErrSignature, path+signatureExtension)
+		return nil, fmt.Errorf("%w: %s is missing, and trusted_keys asks for it", ErrSignature, path+signatureExtension)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrSignature, err)
+		return nil, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
 	if len(b) != ed25519.SignatureSize {
 		text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(b)))
 		if err != nil || len(text) != ed25519.SignatureSize {
-			return fmt.Errorf("%w: %s does not hold the %d bytes of an Ed25519 signature, raw or in base64", ErrSignature, path+signatureExtension, ed25519.SignatureSize)
+			return nil, fmt.Errorf("%w: %s does not hold the %d bytes of an Ed25519 signature, raw or in base64", ErrSignature, path+signatureExtension, ed25519.SignatureSize)
 		}
 		b = text
 	}
 	for _, key := range r.Trusted {
 		if ed25519.Verify(key, wasm, b) {
-			return nil
+			return key, nil
 		}
 	}
-	return fmt.Errorf("%w: %s is not by any of the %d trusted keys", ErrSignature, path+signatureExtension, len(r.Trusted))
+	return nil, fmt.Errorf("%w: %s is not by any of the %d trusted keys", ErrSignature, path+signatureExtension, len(r.Trusted))
 }
 
 // signatureStamp tells versions of a signature apart.

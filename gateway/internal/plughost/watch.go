@@ -45,7 +45,8 @@ type file struct {
 	taken     bool      // seen was read
 	tried     string    // digest of the content read last
 	clash     string    // name that kept the content out
-	undone    string    // digest of a content that was rolled back; it is not taken again
+	failed    string    // digest of a content that could not be loaded
+	failure   error     // why
 	err       error     // why that content is refused
 	told      string    // digest and error logged last
 	state     time.Time // when plugin or err last changed
@@ -69,7 +70,9 @@ func (r *Registry) Watch(ctx context.Context, dir string) {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	for ctx.Err() == nil {
-		r.scan(ctx, dir, time.Now(), holdFor)
+		begun := time.Now()
+		r.scan(ctx, dir, begun, holdFor)
+		t.Reset(max(pollEvery, 10*time.Since(begun))) // a slow folder is not all that is looked at
 		select {
 		case <-ctx.Done():
 		case <-t.C:
@@ -130,6 +133,9 @@ func (r *Registry) scan(ctx context.Context, dir string, now time.Time, hold tim
 	}
 }
 
+// maxFiles bounds the plugins of a folder.
+const maxFiles = 256
+
 // list returns the plugin files of a folder. Hidden files are left out: uploads often begin as such.
 func list(dir string) (map[string]stamp, error) {
 	entries, err := os.ReadDir(dir)
@@ -149,7 +155,9 @@ func list(dir string) (map[string]stamp, error) {
 		if err != nil || !st.Mode().IsRegular() {
 			continue
 		}
-		found[path] = stampOf(st)
+		if found[path] = stampOf(st); len(found) > maxFiles {
+			return nil, fmt.Errorf("%s: more than %d plugins", dir, maxFiles)
+		}
 	}
 	return found, nil
 }
@@ -167,18 +175,15 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 	sum := sha256.Sum256(b)
 	f.tried = hex.EncodeToString(sum[:])
 	if err == nil && f.plugin != nil && f.plugin.Digest == f.tried {
-		if err = r.allowed(f, b); err == nil {
+		if err = r.rules.permits(f.plugin); err == nil {
 			f.err, f.clash, f.told = nil, "", ""
 			return
 		}
 	}
-	if err == nil && f.tried == f.undone {
-		err = errUndone
-	}
 	var p *Plugin
 	if err == nil {
 		if p = f.takeAhead(f.tried); p == nil {
-			p, err = r.load(ctx, b, f.path)
+			p, err = r.loadOnce(ctx, f, b)
 		}
 	}
 	if err == nil {
@@ -196,26 +201,12 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 	}
 	f.err, f.clash, f.told, f.state = nil, "", "", now
 	old := f.plugin
-	f.plugin, f.undone = p, ""
+	f.plugin = p
 	r.swap(p.Name, p, false)
 	if old != nil && old.Name != p.Name {
 		r.swap(old.Name, nil, false)
 		r.freed(old.Name)
 	}
-}
-
-// allowed checks what serves already against the rules, which may have changed. What they forbid is removed.
-func (r *Registry) allowed(f *file, wasm []byte) error {
-	err := r.rules.signed(f.path, wasm)
-	if err == nil {
-		err = r.rules.pinned(f.plugin)
-	}
-	if err != nil {
-		r.remove(f)
-		f.plugin = nil
-		return fmt.Errorf("plugin %s: %w", f.path, err)
-	}
-	return nil
 }
 
 // ahead loads a file that was just seen, so that compiling it, the longest part, overlaps the time that it
@@ -229,9 +220,23 @@ func (r *Registry) ahead(ctx context.Context, f *file) {
 	if sum := sha256.Sum256(b); f.plugin != nil && f.plugin.Digest == hex.EncodeToString(sum[:]) {
 		return
 	}
-	if p, err := r.load(ctx, b, f.path); err == nil {
+	if p, err := r.loadOnce(ctx, f, b); err == nil {
 		f.next = p
 	}
+}
+
+// loadOnce is load, but does not try a second time what failed by itself.
+func (r *Registry) loadOnce(ctx context.Context, f *file, b []byte) (*Plugin, error) {
+	sum := sha256.Sum256(b)
+	digest := hex.EncodeToString(sum[:])
+	if digest == f.failed {
+		return nil, f.failure
+	}
+	p, err := r.load(ctx, b, f.path)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrSignature) {
+		f.failed, f.failure = digest, err
+	}
+	return p, err
 }
 
 // takeAhead gives what ahead loaded, if it is of these bytes.
@@ -255,13 +260,15 @@ func (f *file) dropAhead() {
 // load loads a plugin and tries what every stream of it needs: a model entry opens a dropped-in parser
 // with an empty object, so one that fails at that would fail every request.
 func (r *Registry) load(ctx context.Context, b []byte, path string) (*Plugin, error) {
-	if err := r.rules.signed(path, b); err != nil {
+	key, err := r.rules.signed(path, b)
+	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", path, err)
 	}
 	p, err := r.host.Load(ctx, "", b, path)
 	if err != nil {
 		return nil, err
 	}
+	p.signer = key
 	if err := p.selfTest(); err != nil {
 		p.Retire()
 		return nil, fmt.Errorf("plugin %s: %w", path, err)
@@ -272,8 +279,11 @@ func (r *Registry) load(ctx context.Context, b []byte, path string) (*Plugin, er
 // admit checks that a name is free, or is that of the same file.
 func (r *Registry) admit(f *file, p *Plugin) error {
 	f.clash = ""
-	if err := r.rules.pinned(p); err != nil {
+	if err := r.rules.permits(p); err != nil {
 		return fmt.Errorf("plugin %s: %w", f.path, err)
+	}
+	if why := r.bad.why(p); why != nil {
+		return fmt.Errorf("plugin %s: %w", f.path, why)
 	}
 	if owner, ok := r.reserved[p.Name]; ok {
 		f.clash = p.Name
@@ -328,11 +338,15 @@ func (r *Registry) publish() {
 
 // read reads a file of at most limit bytes.
 func read(path string, limit int) ([]byte, error) {
-	f, err := os.Open(path)
+	// Opening a pipe would wait for a writer, for ever perhaps.
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", path, err)
 	}
 	defer func() { _ = f.Close() }()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("plugin %s: not a regular file: %w", path, errors.Join(err, fs.ErrInvalid))
+	}
 	b, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", path, err)

@@ -6,19 +6,20 @@ import (
 	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/plugins/parser"
-	"github.com/weirgate/weir/plugins/template/chatml"
+	"github.com/weirgate/weir/plugins/template"
 )
 
 // plugin is what the module exports: the parsers, and the template policies.
 type plugin struct {
 	parser *parser.Program
-	policy chatml.Policy
+	policy template.Policy
 }
 
 // Manifest names both.
-func (p *plugin) Manifest() string { return parser.Manifest(chatml.Names()...) }
+func (p *plugin) Manifest() string { return parser.Manifest(template.Names()...) }
 
-// Open configures the policies if the config has the member policy, else the parsers.
+// Open configures the policies if the config has the member policy, else the parsers. Opened as a policy, the
+// module takes a stream for text.
 func (p *plugin) Open(config []byte) error {
 	policy := false
 	r := jsonscan.NewReader(config)
@@ -28,6 +29,9 @@ func (p *plugin) Open(config []byte) error {
 		return err
 	})
 	if err == nil && policy {
+		if err := p.parser.Open([]byte(`{}`)); err != nil {
+			return err
+		}
 		return p.policy.Open(config)
 	}
 	return p.parser.Open(config)

@@ -1,4 +1,4 @@
-package chatml_test
+package template_test
 
 import (
 	"strconv"
@@ -8,7 +8,7 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/plan"
-	"github.com/weirgate/weir/plugins/template/chatml"
+	"github.com/weirgate/weir/plugins/template"
 )
 
 // rows builds an outline from a line for each message: u user, U the last user message, t tool result,
@@ -41,6 +41,7 @@ func rows(lines ...string) []plan.Row {
 				add(j, conv.Assistant, conv.Text, 2, 0)
 			case 'c':
 				add(j, conv.Assistant, conv.Call, 2, 0)
+				out[len(out)-1].Name = "look"
 			}
 		}
 	}
@@ -49,7 +50,7 @@ func rows(lines ...string) []plan.Row {
 
 func run(t *testing.T, config string, o *plan.Outline) []plan.Op {
 	t.Helper()
-	var p chatml.Policy
+	var p template.Policy
 	if err := p.Open([]byte(config)); err != nil {
 		t.Fatalf("opening %s: %v", config, err)
 	}
@@ -78,6 +79,8 @@ func text(ops []plan.Op) string {
 			out = append(out, [...]string{"auto", "content", "reasoning"}[op.State])
 		case plan.KwargOp:
 			out = append(out, op.Key+"="+op.Value)
+		case plan.CallIDOp:
+			out = append(out, "id "+at+" "+op.Value)
 		}
 	}
 	return strings.Join(out, "; ")
@@ -169,25 +172,25 @@ func TestOpenRefuses(t *testing.T) {
 	for _, config := range []string{
 		``, `null`, `{}`, `[]`, `{"policy":"other"}`, `{"policy":3}`, `{"policy":"qwen3","start":"x"}`, `{"policy":"qwen3"} x`,
 	} {
-		var p chatml.Policy
+		var p template.Policy
 		if err := p.Open([]byte(config)); err == nil {
 			t.Errorf("config %q is accepted", config)
 		}
 	}
-	for _, name := range chatml.Names() {
-		var p chatml.Policy
+	for _, name := range template.Names() {
+		var p template.Policy
 		if err := p.Open([]byte(`{"of":["a later host"],"policy":"` + name + `"}`)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if m := new(chatml.Policy).Manifest(); !jsonscan.Valid([]byte(m)) {
+	if m := new(template.Policy).Manifest(); !jsonscan.Valid([]byte(m)) {
 		t.Errorf("the manifest is not JSON: %s", m)
 	}
 }
 
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
-	var p chatml.Policy
+	var p template.Policy
 	if err := p.Open([]byte(`{"policy":"qwen3"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -196,46 +199,34 @@ func TestPlanRefuses(t *testing.T) {
 			t.Errorf("switches %s are accepted", sw)
 		}
 	}
+	if _, err := new(template.Policy).Plan(nil, plan.AppendOutline(nil, &plan.Outline{})); err == nil {
+		t.Error("a policy that was not opened plans")
+	}
 	if _, err := p.Plan(nil, []byte("x")); err == nil {
 		t.Error("an outline of one byte is accepted")
 	}
 }
 
-func FuzzPlan(f *testing.F) {
-	f.Add(plan.AppendOutline(nil, &plan.Outline{Rows: rows("u", "arcrc", "t", "U", "asx"), Switches: []byte(`{"effort":"none","kwargs":{"a":1}}`)}))
-	f.Fuzz(func(t *testing.T, outline []byte) {
-		for _, name := range chatml.Names() {
-			var p chatml.Policy
-			if err := p.Open([]byte(`{"policy":"` + name + `"}`)); err != nil {
-				t.Fatal(err)
-			}
-			b, err := p.Plan(nil, outline)
-			if err != nil {
-				continue
-			}
-			if _, err := plan.Parse(b); err != nil {
-				t.Fatalf("%s: the plan does not parse: %v", name, err)
-			}
-		}
-	})
-}
-
 func BenchmarkPlan(b *testing.B) {
-	var p chatml.Policy
-	if err := p.Open([]byte(`{"policy":"qwen3"}`)); err != nil {
-		b.Fatal(err)
-	}
 	lines := []string{"U"}
 	for range 200 {
 		lines = append(lines, "arxc", "t")
 	}
 	outline := plan.AppendOutline(nil, &plan.Outline{Rows: rows(lines...), Switches: []byte(`{"thinking":"on","default":"on","tools":12}`)})
-	var dst []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		var err error
-		if dst, err = p.Plan(dst[:0], outline); err != nil {
-			b.Fatal(err)
-		}
+	for _, policy := range []string{"qwen3", "kimi_k2", "mistral"} {
+		b.Run(policy, func(b *testing.B) {
+			var p template.Policy
+			if err := p.Open([]byte(`{"policy":"` + policy + `"}`)); err != nil {
+				b.Fatal(err)
+			}
+			var dst []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if dst, err = p.Plan(dst[:0], outline); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
