@@ -76,6 +76,8 @@ var rules = []rule{
 		of: []string{"gateway/internal/turn"}, may: []string{std, "abi/...", "engines", "gateway/internal/fault", "gateway/internal/assemble"},
 		why: "the turn loop meets surfaces, plugins and transports through its own interfaces",
 	},
+	{of: []string{"gateway/jinja/..."}, may: []string{std, "abi/jsonscan", "gateway/jinja/..."}, why: "templates are a language of their own and know nothing of a gateway"},
+	{of: []string{"gateway/internal/ledger"}, may: []string{std, "abi/..."}, why: "the ledger is told of prompts and knows nothing of how they are made"},
 	{of: []string{"gateway/internal/shadow"}, may: []string{std, "abi/...", "gateway/internal/assemble"}, why: "a comparison of two parsers knows no host of plugins and no turn"},
 	{of: []string{"gateway/internal/assemble/..."}, may: []string{std, "abi/...", "engines", "gateway/internal/assemble/...", "gateway/internal/fault"}, why: "records in, or fragments that an engine parsed already; events out"},
 	{of: []string{"gateway/internal/sandbox/..."}, may: []string{std, "gateway/internal/sandbox/...", "github.com/tetratelabs/wazero/..."}, why: "it judges modules before anything runs them"},

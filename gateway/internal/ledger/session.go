@@ -1,0 +1,227 @@
+package ledger
+
+import (
+	"container/list"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// session holds the last prompts of a key.
+type session struct {
+	key Key
+	cap int // prompts kept
+
+	mu      sync.Mutex
+	entries []*entry // oldest first; guarded by mu
+	held    memory   // what entries take; guarded by mu
+	last    uint64   // id of the last entry; guarded by mu
+
+	// Guarded by the ledger's mu.
+	elem    *list.Element
+	cold    bool   // has no units, and stands in the list of those
+	gone    bool   // evicted
+	charged memory // what the ledger counts for it
+}
+
+// memory is bytes in use.
+type memory struct{ units, rest int }
+
+func (m memory) minus(o memory) memory { return memory{m.units - o.units, m.rest - o.rest} }
+func (m memory) plus(o memory) memory  { return memory{m.units + o.units, m.rest + o.rest} }
+
+// match is how much of a prompt an entry has.
+type match struct {
+	e      *entry // nil: nothing to compare with
+	blocks int
+	bytes  int // whole units
+	exact  bool
+}
+
+// likely is the entry that u most likely goes on from: the longest whose last whole block u has, else the
+// newest.
+func (s *session) likely(u units) *entry {
+	var best *entry
+	n := u.size() / blockBytes
+	for _, e := range slices.Backward(s.entries) {
+		if e.width != u.width() || e.runs == nil {
+			continue
+		}
+		k := e.blocks()
+		if k == 0 || k > n || best != nil && k <= best.blocks() || !e.has(k-1, u) {
+			continue
+		}
+		best = e
+	}
+	if best != nil || len(s.entries) == 0 || s.entries[len(s.entries)-1].width != u.width() {
+		return best
+	}
+	return s.entries[len(s.entries)-1]
+}
+
+// enter makes u an entry, which is not yet kept: it compares with those that are there, and returns the
+// best match. maxUnits bounds the bytes of units that are kept of it.
+func (s *session) enter(u units, c *chain, maxUnits int) (*entry, match) {
+	n := u.size() / blockBytes
+	e := &entry{width: u.width(), size: u.size(), prompt: u.size(), hashes: make([]uint64, n, n+4)}
+	from := 0
+	if g := s.likely(u); g != nil {
+		from = g.commonUnits(u)
+		copy(e.hashes, g.hashes[:from])
+	}
+	prev := uint64(0)
+	if from > 0 {
+		prev = e.hashes[from-1]
+	}
+	for i := from; i < n; i++ {
+		u.block(i, c.block())
+		prev = c.next(prev)
+		e.hashes[i] = prev
+	}
+	best := s.best(u, e.hashes)
+	if best.e != nil {
+		e.runs = best.e.share(best.blocks)
+	}
+	if shared := covered(e.runs); u.size()-shared <= maxUnits {
+		s.grow(e, u.tail(make([]byte, 0, u.size()-shared), shared/blockBytes))
+	} else {
+		s.held.units -= release(e.runs)
+		e.runs = nil
+	}
+	return e, best
+}
+
+// grow appends data to the units of e. The runs before it must be whole blocks.
+func (s *session) grow(e *entry, data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	e.runs = append(e.runs, run{&segment{data: data, refs: 1}, len(data)})
+	s.held.units += len(data)
+}
+
+// best finds the entry with the most of u, the newest of equals.
+func (s *session) best(u units, hashes []uint64) match {
+	var best match
+	for _, e := range slices.Backward(s.entries) {
+		if m := e.match(u, hashes); best.e == nil || m.bytes > best.bytes {
+			best = m
+		}
+	}
+	return best
+}
+
+func (e *entry) match(u units, hashes []uint64) match {
+	m := match{e: e, exact: true}
+	if e.width != u.width() {
+		return m
+	}
+	m.blocks = e.commonHashes(hashes)
+	m.bytes, m.exact = e.within(m.blocks, u)
+	m.bytes += m.blocks * blockBytes
+	return m
+}
+
+// keep adds e, in the place of old if that is not nil, and drops the oldest when there are too many.
+func (s *session) keep(e, old *entry) {
+	s.last++
+	e.id = s.last
+	s.held.rest += e.rest()
+	if i := slices.Index(s.entries, old); old != nil && i >= 0 {
+		s.drop(i)
+	}
+	if len(s.entries) >= s.cap {
+		s.drop(0)
+	}
+	s.entries = append(s.entries, e)
+}
+
+func (s *session) drop(i int) {
+	e := s.entries[i]
+	s.held.units -= release(e.runs)
+	s.held.rest -= e.rest()
+	s.entries = slices.Delete(s.entries, i, i+1)
+}
+
+// strip gives up the units of all entries and returns what that frees. Their hashes still tell blocks.
+func (s *session) strip() (freed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.entries {
+		e.runs = nil
+	}
+	freed, s.held.units = s.held.units, 0
+	return freed
+}
+
+// answer appends a to the entry id.
+func (s *session) answer(id uint64, a *Answer, c *chain, maxUnits int) {
+	i := slices.IndexFunc(s.entries, func(e *entry) bool { return e.id == id })
+	u := units{ids: a.IDs, text: a.Text}
+	if i < 0 || u.size() == 0 || u.size() > maxUnits {
+		return
+	}
+	e := s.entries[i]
+	if e.answered || e.width != u.width() || e.runs == nil {
+		return
+	}
+	s.held.rest -= e.rest()
+	e.answered = true
+	data := u.tail(s.openBlock(e), 0)
+	e.size += u.size()
+	s.grow(e, data)
+	prev := uint64(0)
+	if n := len(e.hashes); n > 0 {
+		prev = e.hashes[n-1]
+	}
+	for ; len(data) >= blockBytes; data = data[blockBytes:] {
+		copy(c.block()[:], data)
+		prev = c.next(prev)
+		e.hashes = append(e.hashes, prev)
+	}
+	d := digestOf(c.seed, a.Text, a.Parts, e.tail, e.length)
+	for i := range d.parts {
+		p := &d.parts[i]
+		p.name = strings.Clone(p.name)
+	}
+	if first := slices.IndexFunc(d.parts, func(p part) bool { return !p.empty() }); first < 0 {
+		d.tail, d.closed = e.tail+d.tail, e.closed && d.closed
+	} else if !e.closed {
+		d.parts[first].gap = 0
+	}
+	e.parts = append(e.parts, d.parts...)
+	e.tail, e.closed = d.tail, d.closed
+	e.length += len(a.Text)
+	s.held.rest += e.rest()
+}
+
+// openBlock takes the block that is not whole off the end of e's runs and returns a copy of it.
+func (s *session) openBlock(e *entry) []byte {
+	n := e.size % blockBytes
+	if n == 0 {
+		return nil
+	}
+	last := &e.runs[len(e.runs)-1]
+	block := slices.Clone(last.seg.data[last.n-n : last.n])
+	if last.n -= n; last.n == 0 {
+		s.held.units -= release(e.runs[len(e.runs)-1:])
+		e.runs = e.runs[:len(e.runs)-1]
+	}
+	return block
+}
+
+// takeNames makes the names of e's parts strings of their own, those of old where they are the same: a
+// name is a piece of a whole request, which must not live as long.
+func (e *entry) takeNames(old *entry) {
+	for i := range e.parts {
+		p := &e.parts[i]
+		if p.name == "" {
+			continue
+		}
+		if old != nil && i < len(old.parts) && old.parts[i].name == p.name {
+			p.name = old.parts[i].name
+		} else {
+			p.name = strings.Clone(p.name)
+		}
+	}
+}

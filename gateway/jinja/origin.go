@@ -1,0 +1,232 @@
+package jinja
+
+import "sort"
+
+// OriginKind tells what a byte of a prompt came from.
+type OriginKind uint8
+
+// Kinds of origins. The zero kind is the template itself.
+const (
+	FromTemplate OriginKind = iota
+	FromHost
+	FromSystem
+	FromUser
+	FromToolResult
+	FromAssistant
+	FromToolSchema
+)
+
+var originNames = [...]string{"template", "host", "system", "user", "tool_result", "assistant", "tool_schema"}
+
+// String names the kind.
+func (k OriginKind) String() string {
+	if int(k) < len(originNames) {
+		return originNames[k]
+	}
+	return "unknown"
+}
+
+// maxOrdinal bounds Message and Part of an Origin: 28 bits each.
+const maxOrdinal = 1<<28 - 1
+
+// Origin tells where bytes came from. The zero value is the template.
+type Origin struct {
+	Kind    OriginKind
+	Message int // ordinal of the message, or of the tool; at most 2^28-1, larger ones are cut to that
+	Part    int // ordinal of the part in it, likewise
+}
+
+// pack is the form in which strings carry an origin; 0 is the template.
+func (o Origin) pack() uint64 {
+	m, p := max(0, min(o.Message, maxOrdinal)), max(0, min(o.Part, maxOrdinal))
+	return uint64(o.Kind)<<56 | uint64(m)<<28 | uint64(p)
+}
+
+func unpack(o uint64) Origin {
+	return Origin{Kind: OriginKind(o >> 56), Message: int(o >> 28 & maxOrdinal), Part: int(o & maxOrdinal)}
+}
+
+// Span is a stretch of a result that has one origin.
+type Span struct {
+	Start, End int // bytes
+	Origin     Origin
+}
+
+// run is a stretch of one origin in a string that has several; it starts where the run before it ends.
+type run struct {
+	end int
+	org uint64
+}
+
+// runs covers a whole string.
+type runs struct{ r []run }
+
+// cut returns the runs of s[i:j]. When there is one, org is it, and more is nil.
+func (rs *runs) cut(i, j int) (org uint64, more *runs) {
+	if i >= j {
+		return 0, nil
+	}
+	a := sort.Search(len(rs.r), func(k int) bool { return rs.r[k].end > i })
+	if rs.r[a].end >= j {
+		return rs.r[a].org, nil
+	}
+	b := a
+	for rs.r[b].end < j {
+		b++
+	}
+	out := make([]run, b-a+1)
+	for k := range out {
+		out[k] = run{min(rs.r[a+k].end, j) - i, rs.r[a+k].org}
+	}
+	return 0, &runs{out}
+}
+
+// builder puts a text together and keeps the origins of what goes in. The zero value is ready; max is the
+// most bytes it takes, 0 for no bound, and over tells that there were more, which were dropped.
+type builder struct {
+	buf  []byte
+	runs []run // closed runs, without the open one
+	org  uint64
+	from int // where the open run starts
+	max  int
+	over bool
+	bare bool // nobody asks for origins, and none are kept
+}
+
+// open says that the next bytes have origin o.
+func (b *builder) open(o uint64) {
+	if o == b.org || b.bare {
+		return
+	}
+	if len(b.buf) > b.from {
+		b.runs = append(b.runs, run{len(b.buf), b.org})
+		b.from = len(b.buf)
+	}
+	b.org = o
+}
+
+// room reports whether n more bytes fit.
+func (b *builder) room(n int) bool {
+	if b.max > 0 && len(b.buf)+n > b.max {
+		b.over = true
+	}
+	return !b.over
+}
+
+// add appends bytes of one origin.
+func (b *builder) add(s string, o uint64) {
+	if b.room(len(s)) {
+		b.open(o)
+		b.buf = append(b.buf, s...)
+	}
+}
+
+// lit appends bytes that are the template's.
+func (b *builder) lit(s string) { b.add(s, 0) }
+
+// rune appends a character of origin o.
+func (b *builder) rune(r rune, o uint64) {
+	if b.room(4) {
+		b.open(o)
+		b.buf = appendRune(b.buf, r)
+	}
+}
+
+// text appends a string.
+func (b *builder) text(v Value) {
+	if r, ok := v.p.(*rope); ok && r.flat == "" {
+		r.each(b.text)
+		return
+	}
+	v = v.flat()
+	rs, ok := v.p.(*runs)
+	if !ok {
+		b.add(v.s, v.n)
+		return
+	}
+	from := 0
+	for _, r := range rs.r {
+		b.add(v.s[from:r.end], r.org)
+		from = r.end
+	}
+}
+
+// part appends s[i:j] of a flat string.
+func (b *builder) part(v Value, i, j int) {
+	if v.p == nil {
+		b.add(v.s[i:j], v.n)
+		return
+	}
+	b.text(v.sub(i, j))
+}
+
+// value is what was put together, as a string value.
+func (b *builder) value() Value {
+	v := Value{k: kStr, s: string(b.buf)}
+	if len(b.runs) == 0 {
+		v.n = b.org
+		if len(b.buf) == 0 {
+			v.n = 0
+		}
+		return v
+	}
+	rs := b.runs
+	if len(b.buf) > b.from {
+		rs = append(rs, run{len(b.buf), b.org})
+	}
+	if len(rs) == 1 {
+		v.n = rs[0].org
+		return v
+	}
+	v.p = &runs{rs}
+	return v
+}
+
+// mark is where a capture began in a builder.
+type mark struct {
+	at, runs, from int
+	org            uint64
+}
+
+// begin starts a capture: what is appended until end is taken out again.
+func (b *builder) begin() mark {
+	m := mark{len(b.buf), len(b.runs), b.from, b.org}
+	b.from, b.org = len(b.buf), 0
+	return m
+}
+
+// end takes out what was appended since m.
+func (b *builder) end(m mark) Value {
+	c := builder{buf: b.buf[m.at:], org: b.org, from: b.from - m.at, bare: b.bare}
+	if n := len(b.runs) - m.runs; n > 0 {
+		c.runs = make([]run, n, n+1)
+		for i, r := range b.runs[m.runs:] {
+			c.runs[i] = run{r.end - m.at, r.org}
+		}
+	}
+	v := c.value()
+	b.buf, b.runs, b.from, b.org = b.buf[:m.at], b.runs[:m.runs], m.from, m.org
+	return v
+}
+
+// spans lists the origins of all that was appended, neighbours of one origin as one.
+func (b *builder) spans() []Span {
+	out := make([]Span, 0, len(b.runs)+1)
+	from := 0
+	put := func(end int, org uint64) {
+		o := unpack(org)
+		switch n := len(out); {
+		case end == from:
+		case n > 0 && out[n-1].Origin == o:
+			out[n-1].End = end
+		default:
+			out = append(out, Span{from, end, o})
+		}
+		from = end
+	}
+	for _, r := range b.runs {
+		put(r.end, r.org)
+	}
+	put(len(b.buf), b.org)
+	return out
+}
