@@ -1,6 +1,12 @@
 package guesttest
 
-import "math/rand/v2"
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Whole gives the input in one chunk. Chunkers return the lengths of the chunks of an input of n bytes.
 func Whole(n int) []int { return []int{n} }
@@ -37,6 +43,35 @@ func Random(seed uint64) func(n int) []int {
 		}
 		return out
 	}
+}
+
+// Chunks says how an input was cut into chunks of these lengths: "in one piece", "in pieces of 3 bytes",
+// "cut at byte 17", or "cut at bytes 3, 4, 9" with the first of many.
+func Chunks(sizes []int) string {
+	const most = 24
+	n := len(sizes)
+	switch {
+	case n < 2:
+		return "in one piece"
+	case n > 2 && sizes[n-1] <= sizes[0] && !slices.ContainsFunc(sizes[:n-1], func(size int) bool { return size != sizes[0] }):
+		if sizes[0] == 1 {
+			return "in pieces of 1 byte"
+		}
+		return fmt.Sprintf("in pieces of %d bytes", sizes[0])
+	case n == 2:
+		return fmt.Sprintf("cut at byte %d", sizes[0])
+	}
+	cuts := make([]string, 0, most)
+	at := 0
+	for _, size := range sizes[:min(n-1, most)] {
+		at += size
+		cuts = append(cuts, strconv.Itoa(at))
+	}
+	text := "cut at bytes " + strings.Join(cuts, ", ")
+	if more := n - 1 - most; more > 0 {
+		text += fmt.Sprintf(" and at %d more places", more)
+	}
+	return text
 }
 
 // mutant damages c's input: cut short, bytes flipped, a slice doubled, taken out or put elsewhere. Spans

@@ -51,7 +51,7 @@ func TestBrokenLawsAreFound(t *testing.T) {
 		law  string
 	}{
 		{"decides on half a marker", eager, "L1"},
-		{"leaves a byte out", gap, "L5"},
+		{"leaves a byte out", gap, "L2"},
 		{"holds text", hoarder, "L3"},
 		{"panics", panics, "panic: toy"},
 		{"ends what did not begin", grammarly, "L6"},
@@ -93,6 +93,52 @@ func TestRawCaseAllowsAFault(t *testing.T) {
 	Run(t, openToy(panics), []Case{c})
 	if _, err := Trace(openToy(panics)(t), Case{Input: c.Input}, nil); !errors.Is(err, ErrLaw) {
 		t.Errorf("got %v, expected a broken law", err)
+	}
+}
+
+// TestFaultInACall has faults while a call is open: what the host passes on as text then is not what broke.
+func TestFaultInACall(t *testing.T) {
+	c := Case{Name: "fault", Input: "a[f(1!2)] b"}
+	for _, tt := range []struct {
+		name string
+		bug  bug
+		want string
+	}{
+		{"trap", panics, "law broken: L5: weir1_feed: panic: toy"},
+		{"records", careless, "law broken: L2: weir1_feed: plugin breaks the ABI: records: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Trace(openToy(tt.bug)(t), c, Every(1))
+			if !errors.Is(err, ErrLaw) || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			err = interleaved(openToy(tt.bug)(t), []Case{c, {Name: "text", Input: "words"}})
+			if !errors.Is(err, ErrLaw) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("between other streams: got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestChunks(t *testing.T) {
+	for _, tt := range []struct {
+		sizes []int
+		want  string
+	}{
+		{nil, "in one piece"},
+		{Whole(9), "in one piece"},
+		{Every(1)(9), "in pieces of 1 byte"},
+		{Every(1)(2), "cut at byte 1"},
+		{Every(3)(10), "in pieces of 3 bytes"},
+		{Every(3)(4), "cut at byte 3"},
+		{At(7)(9), "cut at byte 7"},
+		{[]int{3, 1, 5, 2}, "cut at bytes 3, 4, 9"},
+		{[]int{2, 2, 3}, "cut at bytes 2, 4"},
+		{append(Every(1)(27), 2), "cut at bytes 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24 and at 3 more places"},
+	} {
+		if got := Chunks(tt.sizes); got != tt.want {
+			t.Errorf("%v: got %q, want %q", tt.sizes, got, tt.want)
+		}
 	}
 }
 

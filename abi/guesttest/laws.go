@@ -146,7 +146,7 @@ func (s *suite) same(c Case, want string, split func(n int) []int) error {
 		err = fmt.Errorf("%w: L1: trace:\n%s\nthe whole gave\n%s", ErrLaw, got, want)
 	}
 	if err != nil {
-		return fmt.Errorf("input %q in chunks %v: %w", c.Input, split(len(c.Input)), err)
+		return fmt.Errorf("input %q %s: %w", c.Input, Chunks(split(len(c.Input))), err)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (s *suite) raw() error {
 		s.guest = nil
 		tr, err := run(s.stream(), s.c, split, nil)
 		if err != nil {
-			return fmt.Errorf("chunks %v: %w", split(len(s.c.Input)), err)
+			return fmt.Errorf("%s: %w", Chunks(split(len(s.c.Input))), err)
 		}
 		if i == 0 && want != "" && strings.TrimSpace(tr.trace()) != want {
 			return fmt.Errorf("trace:\n%s\nwant:\n%s", tr.trace(), want)
@@ -312,5 +312,8 @@ func (u *turn) step() (bool, error) {
 	err := u.stream.Feed(p, within(u.c.Spans, u.pos, n), false)
 	spoil(p)
 	u.pos += n
+	if err != nil {
+		err = cause(u.stream, u.guard, u.c, err)
+	}
 	return true, err
 }

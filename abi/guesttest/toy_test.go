@@ -45,6 +45,7 @@ const (
 	writer        // writes on its input
 	endless       // finish consumes nothing
 	dangling      // leaves a call open at the end
+	careless      // leaves a byte out at a '!' in a call
 )
 
 func (p *toy) Manifest() string { return `{"name":"toy"}` }
@@ -99,6 +100,12 @@ func (p *toy) misbehave(in *guest.Input, out *guest.Out) bool {
 	case panics:
 		if bytes.IndexByte(b, '!') >= 0 {
 			panic("toy")
+		}
+	case careless:
+		if p.state.mode >= inHeader && bytes.IndexByte(b, '!') >= 0 {
+			out.Reset(1)
+			out.Emit(record.Args, 0, 0, 1)
+			return true
 		}
 	case grammarly:
 		if len(b) > 0 && b[0] == '!' {

@@ -62,7 +62,7 @@ func run(g host.Guest, c Case, split func(n int) []int, after func(s *host.Strea
 	for _, n := range pieces(c, split) {
 		tr.fed = pos + n
 		if err := s.Feed([]byte(c.Input[pos:pos+n]), within(c.Spans, pos, n), false); err != nil {
-			return tr, err
+			return tr, cause(s, w, c, err)
 		}
 		pos += n
 		if after != nil {
@@ -78,16 +78,10 @@ func finish(s *host.Stream, w *guarded, tr *tracer, c Case) error {
 	if why == abi.WhyUnknown {
 		why = abi.WhyStop
 	}
-	if err := s.Finish(why); err != nil {
+	if err := cause(s, w, c, s.Finish(why)); err != nil {
 		return err
 	}
-	if w.err != nil {
-		return w.err
-	}
 	if f := s.Fault(); f != nil {
-		if !c.Raw {
-			return fmt.Errorf("%w: L5: %w", ErrLaw, f)
-		}
 		tr.line("fault", 0, []byte(f.Export))
 	} else if err := tr.grammar.close(s.Ended()); err != nil {
 		return err
@@ -102,6 +96,22 @@ func finish(s *host.Stream, w *guarded, tr *tracer, c Case) error {
 		return fmt.Errorf("%w: L2: the records' bytes are %q, the input is %q", ErrLaw, tr.all, want)
 	}
 	return nil
+}
+
+// cause is why a trace broke, where err is what shows of it: behind a fault the rest comes as raw text, which
+// breaks the grammar of a call that is open.
+func cause(s *host.Stream, w *guarded, c Case, err error) error {
+	if w.err != nil {
+		return w.err
+	}
+	f := s.Fault()
+	switch {
+	case f == nil || c.Raw:
+		return err
+	case errors.Is(f, host.ErrRecords):
+		return fmt.Errorf("%w: L2: %w", ErrLaw, f)
+	}
+	return fmt.Errorf("%w: L5: %w", ErrLaw, f)
 }
 
 // pieces are the lengths of the chunks of c, each lengthened until it ends in no span.

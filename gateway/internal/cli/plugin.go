@@ -123,7 +123,11 @@ func pluginNew() command {
 			for _, f := range files {
 				fmt.Fprintln(e.Stdout, filepath.Join(p.Dir, f))
 			}
-			fmt.Fprintf(e.Stdout, "\nnext: weir plugin build %s\n", p.Dir)
+			fmt.Fprintln(e.Stdout)
+			if command := kit.Before(p.Dir); command != "" {
+				fmt.Fprintf(e.Stdout, "first, in %s: %s\n", p.Dir, command)
+			}
+			fmt.Fprintf(e.Stdout, "next: weir plugin build %s\n", p.Dir)
 			return exitOK
 		},
 	}
@@ -231,16 +235,28 @@ func pluginInspect() command {
 	}
 }
 
-// samples is a flag that may be given more than once: files with output of a model.
-type samples []kit.Sample
+// fileList is a flag that may be given more than once.
+type fileList []string
 
-func (s *samples) String() string { return "" }
+func (f *fileList) String() string { return "" }
 
-// Set reads a file.
-func (s *samples) Set(file string) error {
-	b, err := os.ReadFile(file)
-	*s = append(*s, kit.Sample{Name: filepath.Base(file), Text: string(b)})
-	return err
+// Set adds a file. It is read later, so that one that is not there is no fault of the command line.
+func (f *fileList) Set(file string) error {
+	*f = append(*f, file)
+	return nil
+}
+
+// samples reads files with output of a model.
+func (f *fileList) samples() ([]kit.Sample, error) {
+	var out []kit.Sample
+	for _, file := range *f {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, kit.Sample{Name: filepath.Base(file), Text: string(b)})
+	}
+	return out, nil
 }
 
 func pluginCheck() command {
@@ -249,9 +265,9 @@ func pluginCheck() command {
 		example: `weir plugin check acme.wasm --corpus answer1.txt --corpus answer2.txt`,
 		run: func(ctx context.Context, e Env, fs *flag.FlagSet) int {
 			var o kit.CheckOptions
-			var own samples
+			var own fileList
 			fs.StringVar(&o.Config, "config", "", "the one configuration to check, as `JSON`; without it all that the manifest allows")
-			fs.Var(&own, "corpus", "`FILE` with raw output of a model, to check with beside the built-in corpus; may be repeated")
+			fs.Var(&own, "corpus", "`FILE` with raw output of a model, to check a parser with beside the built-in corpus; may be repeated")
 			asJSON := fs.Bool("json", false, "print JSON")
 			known := fs.Bool("builtin", false, "the built-in plugin with its own corpus, instead of a file")
 			args, code, ok := intermixed(e, fs)
@@ -262,7 +278,10 @@ func pluginCheck() command {
 			if err != nil {
 				return failed(e, fs, err)
 			}
-			o.File, o.CacheDir, o.Samples = file, compileCache(), own
+			if o.Samples, err = own.samples(); err != nil {
+				return failed(e, fs, err)
+			}
+			o.File, o.CacheDir = file, compileCache()
 			if *known && o.Config == "" {
 				for _, f := range parsertest.Families() {
 					o.Families = append(o.Families, kit.Family{Name: f.Name, Config: f.Config, Cases: f.Cases})

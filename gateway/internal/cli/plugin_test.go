@@ -53,7 +53,8 @@ func TestPlugin(t *testing.T) {
 		{"inspect the built-in and a file", "plugin inspect --builtin x", 2, "", "takes no file"},
 		{"check", "plugin check " + examples + "zig-template.wasm", 0, ": PASS\n", ""},
 		{"check a configuration", "plugin check " + examples + "c-parser.wasm --config {} --corpus " + sample, 0, ": PASS\n", ""},
-		{"check what is refused", "plugin check " + bad, 1, ": FAIL\n", ""},
+		{"check what is refused", "plugin check " + bad, 1, ": FAIL: load\n", ""},
+		{"check a policy with a sample", "plugin check " + examples + "c-template.wasm --corpus " + sample, 2, "", "are for parsers"},
 		{"check no configuration", "plugin check --config [ " + examples + "c-parser.wasm", 2, "", "no JSON object"},
 		{"check a configuration that is refused", `plugin check --config {"tools":"x"} ` + examples + "c-parser.wasm", 1, "refuses its configuration", ""},
 		{"bench without streams", "plugin bench --streams 0 " + examples + "c-parser.wasm", 2, "", "--streams 0"},
@@ -65,6 +66,29 @@ func TestPlugin(t *testing.T) {
 				t.Errorf("weir %s: got %d, %q, %q; want %d, %q, %q", c.args, code, stdout, stderr, c.code, c.stdout, c.stderr)
 			}
 		})
+	}
+}
+
+// TestPluginCheckNoSample has one line for a sample that is not there, and no usage.
+func TestPluginCheckNoSample(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	file := filepath.Join(t.TempDir(), "none.txt")
+	code, stdout, stderr := weir(t, "plugin", "check", examples+"c-parser.wasm", "--corpus", file)
+	if want := "weir plugin check: open " + file + ": no such file or directory\n"; code != 2 || stdout != "" || stderr != want {
+		t.Errorf("got %d, %q, %q; want 2 and %q", code, stdout, stderr, want)
+	}
+}
+
+// TestPluginNewWithoutClone has the step that a Go project needs outside of a clone.
+func TestPluginNewWithoutClone(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	code, stdout, _ := weir(t, "plugin", "new", "acme")
+	if want := "\nfirst, in acme: go mod edit -replace github.com/weirgate/weir=PATH_OF_A_CLONE\nnext: weir plugin build acme\n"; code != 0 || !strings.HasSuffix(stdout, want) {
+		t.Errorf("got %d, %q; want 0 and %q", code, stdout, want)
+	}
+	if code, stdout, _ := weir(t, "plugin", "new", "--lang", "c", "other"); code != 0 || strings.Contains(stdout, "first") {
+		t.Errorf("C: got %d, %q", code, stdout)
 	}
 }
 

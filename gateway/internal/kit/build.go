@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ type toolchain struct {
 	args    []string   // OUT stands for the module to make
 	env     []string
 	result  string // where the tool puts the module, if it cannot be told
-	install string
+	install string // what to do where the tool is not there
 }
 
 var toolchains = [...]toolchain{
@@ -42,12 +43,12 @@ var toolchains = [...]toolchain{
 		args: []string{
 			"build", "-target=wasip1", "-buildmode=c-shared", "-opt=2", "-no-debug", "-panic=trap", "-scheduler=none", "-gc=leaking", "-o", "OUT", ".",
 		},
-		install: "https://tinygo.org/getting-started/install has packages of TinyGo 0.35 and later",
+		install: "see https://tinygo.org/getting-started/install, 0.35 or later",
 	},
 	{
 		lang: langGo, sign: "main.go", tools: [][]string{{"go"}}, env: []string{"GOOS=wasip1", "GOARCH=wasm"},
 		args:    []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", "OUT", "."},
-		install: "https://go.dev/dl has Go 1.24 and later",
+		install: "see https://go.dev/dl, 1.26 or later",
 	},
 	{
 		lang: langC, sign: "plugin.c", tools: [][]string{{"clang"}},
@@ -55,27 +56,27 @@ var toolchains = [...]toolchain{
 			"--target=wasm32", "-mcpu=mvp", "-std=c11", "-Wall", "-Wextra", "-O2", "-nostdlib",
 			"-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=8192", "-o", "OUT", "plugin.c",
 		},
-		install: "apt-get install clang lld, or brew install llvm lld; wasm-ld must be there too",
+		install: "apt-get install clang lld, or brew install llvm lld; wasm-ld of lld must be there too",
 	},
 	{
 		lang: langRust, sign: "Cargo.toml", tools: [][]string{{"cargo"}},
 		args:    []string{"rustc", "--release", "--target", "wasm32-unknown-unknown", "--", "-C", "link-arg=-zstack-size=8192"},
 		result:  "target/wasm32-unknown-unknown/release/plugin.wasm",
-		install: "https://rustup.rs, then rustup target add wasm32-unknown-unknown",
+		install: "see https://rustup.rs, then rustup target add wasm32-unknown-unknown",
 	},
 	{
 		lang: langZig, sign: "plugin.zig", tools: [][]string{{"zig"}, {"python3", "-m", "ziglang"}},
 		args: []string{
 			"build-exe", "plugin.zig", "-target", "wasm32-freestanding", "-fno-entry", "-rdynamic", "-O", "ReleaseSmall", "-fstrip", "--stack", "8192", "-femit-bin=OUT",
 		},
-		install: "https://ziglang.org/download, or pip install ziglang",
+		install: "pip install ziglang==0.17.1, or see https://ziglang.org/download",
 	},
 	{
 		lang: langAS, sign: "plugin.ts", tools: [][]string{{"node_modules/.bin/asc"}, {"asc"}},
 		args: []string{
 			"plugin.ts", "--runtime", "stub", "--use", "abort=", "--optimizeLevel", "3", "--shrinkLevel", "1", "--converge", "--noAssert", "--outFile", "OUT",
 		},
-		install: "npm install --save-dev assemblyscript, in the project or with -g",
+		install: "npm install in the project, or npm install -g assemblyscript",
 	},
 }
 
@@ -110,7 +111,13 @@ func Build(ctx context.Context, o BuildOptions) (string, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = o.Dir, o.Log, o.Log
 	cmd.Env = append(os.Environ(), t.env...)
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(append(slices.Clip(tool), args...), " "), err)
+		err = fmt.Errorf("%s: %w", strings.Join(append(slices.Clip(tool), args...), " "), err)
+		if t.lang == langGo {
+			if hint := Before(o.Dir); hint != "" {
+				err = fmt.Errorf("%w; first, in %s: %s", err, o.Dir, hint)
+			}
+		}
+		return "", err
 	}
 	from := filepath.Join(o.Dir, made)
 	if t.result != "" {
@@ -181,21 +188,21 @@ func (t *toolchain) find(ctx context.Context, dir string) ([]string, error) {
 	for _, tool := range t.tools {
 		name := tool[0]
 		if strings.Contains(name, "/") {
-			full, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(name)))
+			local, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(name)))
 			if err != nil {
 				return nil, err
 			}
-			name = full
+			name = local
 		}
-		path, err := exec.LookPath(name)
+		full, err := exec.LookPath(name)
 		if err != nil {
 			continue
 		}
 		// An interpreter alone is not the tool that it may have a module for.
-		if len(tool) > 1 && exec.CommandContext(ctx, path, "-c", "import "+tool[len(tool)-1]).Run() != nil {
+		if len(tool) > 1 && exec.CommandContext(ctx, full, "-c", "import "+tool[len(tool)-1]).Run() != nil {
 			continue
 		}
-		return append([]string{path}, tool[1:]...), nil
+		return append([]string{full}, tool[1:]...), nil
 	}
-	return nil, fmt.Errorf("%w: %s: get it by %s", ErrTool, t.tools[0][0], t.install)
+	return nil, fmt.Errorf("%w: %s: %s", ErrTool, path.Base(t.tools[0][0]), t.install)
 }

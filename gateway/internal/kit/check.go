@@ -52,8 +52,8 @@ func effortFor(configs int) effort {
 }
 
 // Check holds a plugin to the ABI and to the laws of parsing, as far as that can be seen from outside. The
-// same module and options give the same report. It fails only where it cannot run: whatever the module
-// does is a verdict.
+// same module and options give the same report. It fails only where it cannot run, and for options that the
+// plugin has no use for: whatever the module does is a verdict.
 func Check(ctx context.Context, wasm []byte, o CheckOptions) (*Report, error) {
 	if err := validConfig(o.Config); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func Check(ctx context.Context, wasm []byte, o CheckOptions) (*Report, error) {
 		}
 		return r, nil
 	}
-	r.pass("load", "", "%d bytes, %d imports, %d functions, sha256 %.12s", in.Size, len(in.Imports), in.Functions, in.SHA256)
+	r.pass("load", "%d bytes, %d imports, %d functions, sha256 %.12s", in.Size, len(in.Imports), in.Functions, in.SHA256)
 	h, err := plughost.New(plughost.Options{CacheDir: o.CacheDir, OnCall: r.Peaks.observe})
 	if err != nil {
 		return nil, err
@@ -79,7 +79,10 @@ func Check(ctx context.Context, wasm []byte, o CheckOptions) (*Report, error) {
 		return r, nil
 	}
 	m := p.Manifest
-	r.pass("manifest", "", "%s %s, %s", m.Name, m.Version, strings.Join(m.Kinds, " and "))
+	if len(o.Samples) > 0 && !m.Is(plughost.KindParser) {
+		return nil, fmt.Errorf("%w: samples of output (--corpus) are for parsers, and %s is a template policy", ErrUsage, m.Name)
+	}
+	r.pass("manifest", "%s %s, %s", m.Name, m.Version, strings.Join(m.Kinds, " and "))
 	if m.Is(plughost.KindParser) {
 		if err := checkParser(ctx, r, src, &m, o); err != nil {
 			return nil, err
@@ -149,15 +152,13 @@ func checkParser(ctx context.Context, r *Report, src *source, m *plughost.Manife
 		configs = parserConfigs(m)
 		// A plugin that lists no formats need not look at its configuration.
 		if len(configs) > 1 {
-			for _, bad := range [...]string{`{"reasoning": "no-such-format"}`, `{"tools": "no-such-format"}`} {
-				if err := checkOpen(ctx, r, src, configs[1], bad); err != nil {
-					return err
-				}
+			if err := checkOpen(ctx, r, src, plughost.KindParser, configs[1], `{"reasoning": "no-such-format"}`, `{"tools": "no-such-format"}`); err != nil {
+				return err
 			}
 		}
 		if n := len(configs); n > maxConfigs {
 			configs = configs[:maxConfigs]
-			r.pass("configs", "", "only the first %d of %d pairs of formats are checked", maxConfigs, n)
+			r.note("configs", "", "only the first %d of %d pairs of formats are checked", maxConfigs, n)
 		}
 	}
 	if slices.ContainsFunc(readImage(src.wasm).exports, func(f Function) bool { return f.Name == abi.ExportReserve }) {
@@ -182,59 +183,69 @@ func checkParser(ctx context.Context, r *Report, src *source, m *plughost.Manife
 			return err
 		}
 	}
+	if what := r.seen.unseen(m); what != "" && r.OK {
+		r.note("formats", "", "no input had %s: check knows the laws and not the format; give samples with --corpus, and look at them with weir parse", what)
+	}
 	return nil
 }
 
-// checkOpen holds open to its two rules: members that it does not know are ignored, names are not.
-func checkOpen(ctx context.Context, r *Report, src *source, good, bad string) error {
+// checkOpen holds open to its two rules: members that it does not know are ignored, names are not. good names what
+// the plugin lists; that it opens at all is told where it is checked.
+func checkOpen(ctx context.Context, r *Report, src *source, kind, good string, bad ...string) error {
 	p, err := src.plugin(ctx)
 	if err != nil {
 		return err
 	}
 	longer := `{"x-later": {"tools": ["a\"}"]}, ` + strings.TrimPrefix(good, "{")
-	if good == bare {
-		longer = `{"x-later": {"tools": ["a\"}"]}}`
-	}
-	open := func(config string) error {
-		var err error
-		if strings.Contains(config, `"policy"`) {
-			_, err = p.Planner([]byte(config))
-		} else {
-			_, err = p.Parser([]byte(config))
-		}
-		return err
-	}
-	if err := open(good); err != nil {
-		r.fail("open", "", "config "+good, oneLine(err))
+	if !opens(p, kind, good) {
 		return nil
 	}
-	if err := open(longer); err != nil {
+	if err := open(p, kind, longer); err != nil {
 		r.fail("open", "", "config "+longer, "a member that is not known must be ignored: "+oneLine(err))
 		return nil
 	}
-	switch err := open(bad); {
-	case err == nil:
-		r.fail("open", "", "config "+bad, "a name that is not known must be an error, got 0")
-	case !errors.Is(err, plughost.ErrConfig):
-		r.fail("open", "", "config "+bad, "expected an error code, got "+oneLine(err))
-	default:
-		r.pass("open", "", "%s is refused, members that are not known are ignored", bad)
+	for _, config := range bad {
+		switch err := open(p, kind, config); {
+		case err == nil:
+			r.fail("open", "", "config "+config, "a name that is not known must be an error, got 0")
+		case !errors.Is(err, plughost.ErrConfig):
+			r.fail("open", "", "config "+config, "expected an error code, got "+oneLine(err))
+		default:
+			r.pass("open", "%s is refused, members that are not known are ignored", config)
+		}
 	}
 	return nil
 }
 
-// checkReserve opens a parser with a configuration that is longer than most input buffers.
+// open opens a plugin with a configuration, as one of its kinds.
+func open(p *plughost.Plugin, kind, config string) error {
+	var err error
+	if kind == plughost.KindTemplate {
+		_, err = p.Planner([]byte(config))
+	} else {
+		_, err = p.Parser([]byte(config))
+	}
+	return err
+}
+
+func opens(p *plughost.Plugin, kind, config string) bool { return open(p, kind, config) == nil }
+
+// checkReserve opens a parser with a configuration that is longer than most input buffers, if it opens with one
+// that is not.
 func checkReserve(ctx context.Context, r *Report, src *source, config string) error {
 	p, err := src.plugin(ctx)
 	if err != nil {
 		return err
+	}
+	if !opens(p, plughost.KindParser, config) {
+		return nil // it is told where its laws are checked
 	}
 	const long = 60_000
 	if _, err := p.Parser([]byte(config + strings.Repeat(" ", long))); err != nil {
 		r.fail("reserve", "", fmt.Sprintf("config %s and %d spaces", config, long), oneLine(err))
 		return nil
 	}
-	r.pass("reserve", "", "a configuration of %d bytes finds room", len(config)+long)
+	r.pass("reserve", "a configuration of %d bytes finds room", len(config)+long)
 	return nil
 }
 

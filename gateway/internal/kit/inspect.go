@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/gateway/internal/plughost"
@@ -75,6 +76,9 @@ func Inspect(ctx context.Context, file string, wasm []byte) *Inspection {
 		Refused: refusals(wasm, m),
 	}
 	if len(in.Refused) > 0 {
+		if m.err == nil {
+			in.Refused = append(in.Refused, manifestFaults(ctx, wasm)...)
+		}
 		return in
 	}
 	load := &Load{}
@@ -90,6 +94,9 @@ func Inspect(ctx context.Context, file string, wasm []byte) *Inspection {
 	}
 	if err != nil {
 		in.Refused = reasons(strings.TrimPrefix(err.Error(), "plugin "+file+": "))
+		if terminated(err, wasm) {
+			in.Refused[len(in.Refused)-1] += " (a zero byte: is the terminator counted?)"
+		}
 	}
 	return in
 }
@@ -107,13 +114,13 @@ func manifestOf(p *plughost.Plugin) *Manifest {
 func refusals(wasm []byte, m *image) []string {
 	var out []string
 	add := func(text string) {
-		if text = strings.TrimPrefix(text, sandbox.ErrModule.Error()+": "); text != "" && !slices.Contains(out, text) {
+		if text = strings.TrimPrefix(text, sandbox.ErrModule.Error()+": "); text != "" && len(out) < maxReasons && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
 	if _, _, err := sandbox.Prepare(wasm, sandbox.DefaultLimits()); err == nil {
 		return exportFaults(m)
-	} else if add(err.Error()); m.err != nil {
+	} else if add(advised(err.Error())); m.err != nil {
 		return out // it cannot be read: whatever else is found is a guess
 	}
 	limits := sandbox.DefaultLimits()
@@ -126,7 +133,7 @@ func refusals(wasm []byte, m *image) []string {
 			}
 		}
 		if _, err := sandbox.Inspect(wasm, one); err != nil {
-			add(err.Error())
+			add(advised(err.Error()))
 		}
 	}
 	told := func(word string) bool {
@@ -134,7 +141,7 @@ func refusals(wasm []byte, m *image) []string {
 	}
 	for _, f := range importFaults(m) {
 		if !told(f.name + " ") {
-			add(f.text)
+			add(advised(f.text))
 		}
 	}
 	for _, text := range shapeFaults(m, limits, told) {
@@ -162,38 +169,6 @@ func shapeFaults(m *image, limits sandbox.Limits, told func(word string) bool) [
 		}
 		if int64(mem.Min) > int64(limits.MemoryPages) && !told("pages") {
 			add(fmt.Sprintf("memory section: %d pages at first, at most %d", mem.Min, limits.MemoryPages))
-		}
-	}
-	return out
-}
-
-// importFault is an import that a plugin may not have.
-type importFault struct{ name, text string }
-
-func importFaults(m *image) []importFault {
-	allowed := map[[2]string]string{}
-	for _, a := range sandbox.Allowed() {
-		allowed[[2]string{a.Module, a.Name}] = a.Type.String()
-	}
-	var out []importFault
-	for _, f := range m.imports {
-		name := f.Module + "." + f.Name
-		switch want, ok := allowed[[2]string{f.Module, f.Name}]; {
-		case !ok:
-			out = append(out, importFault{name, fmt.Sprintf("import %.128s is not allowed", name)})
-		case want != f.Type:
-			out = append(out, importFault{name, fmt.Sprintf("import %s: got %s, want %s", name, f.Type, want)})
-		}
-	}
-	return out
-}
-
-// exportFaults lists what every plugin must export and m does not.
-func exportFaults(m *image) []string {
-	var out []string
-	for _, name := range [...]string{abi.ExportMemory, abi.ExportDescribe, abi.ExportOpen} {
-		if !slices.ContainsFunc(m.exports, func(f Function) bool { return f.Name == name }) {
-			out = append(out, "export "+name+": missing")
 		}
 	}
 	return out
@@ -253,8 +228,18 @@ func (in *Inspection) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "  %s\n", text)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, plain(b.String()))
 	return err
+}
+
+// plain has nothing in it that a terminal takes for a command: names in a module may be anything.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // String is "3" or "3 to 16".

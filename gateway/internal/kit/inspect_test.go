@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/gateway/internal/kit"
 	w "github.com/weirgate/weir/gateway/internal/sandbox/wasmtest"
 )
@@ -56,5 +57,8 @@ func FuzzInspect(f *testing.F) {
 	f.Add(append(w.Header(), w.Section(2, w.Cat(w.U32(1<<31), w.Name("env")))...))
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		kit.Read(wasm)
+		if text := kit.Embedded(wasm); len(text) > abi.MaxManifest {
+			t.Errorf("a manifest of %d bytes", len(text))
+		}
 	})
 }

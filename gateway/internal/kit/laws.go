@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weirgate/weir/abi"
@@ -47,6 +48,7 @@ type laws struct {
 	parser *plughost.Parser
 	other  *plughost.Parser // the same configuration, on instances of its own
 	effort effort
+	seen   sight // what the parser made of the inputs
 	peaks  *Peaks
 	begun  int64 // fuel that was spent before
 	runs   map[string]int
@@ -65,7 +67,7 @@ func checkLaws(ctx context.Context, r *Report, src *source, f Family, e effort) 
 	}
 	parser, err := p.Parser([]byte(f.Config))
 	if err != nil {
-		r.fail("open", name, "", oneLine(err))
+		r.fail("open", name, "", refusal(err, &p.Manifest, f.Config))
 		return nil
 	}
 	// Instances belong to the bytes of a configuration, so white space behind it asks for others.
@@ -75,6 +77,9 @@ func checkLaws(ctx context.Context, r *Report, src *source, f Family, e effort) 
 		return nil
 	}
 	if parser.Sticky() {
+		if !slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Check == "sticky" }) {
+			r.note("sticky", "", "there is no state window (ABI.md 10): each stream takes an instance of its own, at most plugins.max_sticky at a time")
+		}
 		e = effort{allSplits: 24, someSplits: 8} // each stream takes an instance of its own
 	}
 	k := &laws{parser: parser, other: other, effort: e, peaks: &r.Peaks, runs: map[string]int{}, broken: map[string]Verdict{}}
@@ -85,10 +90,10 @@ func checkLaws(ctx context.Context, r *Report, src *source, f Family, e effort) 
 			return err
 		}
 		if i >= 4 && k.tired() {
-			r.pass("effort", name, "stopped after %d of %d inputs, since they took %d instructions", i, len(f.Cases), r.Peaks.total-k.begun)
+			r.note("effort", name, "stopped after %d of %d inputs, since they took %d instructions", i, len(f.Cases), r.Peaks.total-k.begun)
 			break
 		}
-		if _, faulty := k.broken["L5"]; faulty || len(k.broken) >= maxFails {
+		if k.faulty() || len(k.broken) >= maxFails {
 			break // more of the same
 		}
 		k.input(c)
@@ -98,17 +103,29 @@ func checkLaws(ctx context.Context, r *Report, src *source, f Family, e effort) 
 		k.linear(f.Cases)
 	}
 	for _, l := range rules {
-		if v, ok := k.broken[l.id]; ok {
-			r.fail(l.id, name, v.Place, v.Detail)
-		} else if k.runs[l.id] > 0 {
-			r.pass(l.id, name, "%s: %d streams", l.text, k.runs[l.id])
+		v, broken := k.broken[l.id]
+		if !broken {
+			if k.runs[l.id] == 0 {
+				continue
+			}
+			v = Verdict{OK: true, Detail: fmt.Sprintf("%d streams", k.runs[l.id])}
 		}
+		v.Check, v.Config, v.Law = l.id, name, l.text
+		r.law(&v)
 	}
+	r.seen.add(f.Config, k.seen)
 	return nil
 }
 
 // tired says that the plugin took so much that the rest is not tried.
 func (k *laws) tired() bool { return k.peaks.total-k.begun > maxFuel }
+
+// faulty says that a call failed: whatever comes of it breaks other rules too.
+func (k *laws) faulty() bool {
+	_, records := k.broken["L2"]
+	_, fault := k.broken["L5"]
+	return records || fault
+}
 
 // fail notes the first case that broke a rule.
 func (k *laws) fail(id string, c guesttest.Case, cut []int, detail string) {
@@ -116,28 +133,55 @@ func (k *laws) fail(id string, c guesttest.Case, cut []int, detail string) {
 		return
 	}
 	place := fmt.Sprintf("%s: input %s", c.Name, clip(c.Input))
-	switch {
-	case len(cut) > 24:
-		place += fmt.Sprintf(" in %d pieces, the first of %v", len(cut), cut[:24])
-	case len(cut) > 1:
-		place += fmt.Sprintf(" in pieces of %v", cut)
+	if len(cut) > 1 {
+		place += " " + guesttest.Chunks(cut)
 	}
 	k.broken[id] = Verdict{Detail: detail, Place: place}
 }
 
+// outside is what may be wrong where a rule breaks in which only the instances differ.
+func outside(id string) string {
+	if id == "L8" || id == "window" {
+		return " (is state kept outside of the window? ABI.md 10)"
+	}
+	return ""
+}
+
+// circumstance says what a rule does beside feeding, for faults that show there.
+func circumstance(id string) string {
+	switch id {
+	case "boundary":
+		return ", in feeds with the boundary flag"
+	case "verdict":
+		return ", where every name is refused"
+	case "tools":
+		return ", where there are no tools"
+	}
+	return outside(id)
+}
+
 var lawNumber = regexp.MustCompile(`: (L[1-8]): `)
 
-// blame notes an error of a run under the rule that it names.
-func (k *laws) blame(err error, c guesttest.Case, cut []int) {
+// blame notes an error that showed while the rule under was looked at, under the rule that it names.
+func (k *laws) blame(under string, err error, c guesttest.Case, cut []int) {
+	if fault, ok := errors.AsType[*host.Fault](err); ok {
+		k.fault(under, fault, c, cut)
+		return
+	}
 	id := "L5"
 	if m := lawNumber.FindStringSubmatch(err.Error()); m != nil {
 		id = m[1]
 	}
-	detail := oneLine(err)
-	if fault, ok := errors.AsType[*host.Fault](err); ok {
-		detail = fmt.Sprintf("%s (%s)", oneLine(fault), plughost.KindOf(fault.Err))
+	k.fail(id, c, cut, oneLine(err)+circumstance(under))
+}
+
+// fault notes a fault: it is L2 where the records are not those of the input, else L5.
+func (k *laws) fault(under string, f *host.Fault, c guesttest.Case, cut []int) {
+	id, kind := "L5", plughost.KindOf(f.Err)
+	if kind == plughost.KindRecords {
+		id = "L2"
 	}
-	k.fail(id, c, cut, detail)
+	k.fail(id, c, cut, fmt.Sprintf("%s (%s)%s", oneLine(f), kind, circumstance(under)))
 }
 
 // stream is the guest of a new stream: a sticky plugin has an instance for each.
@@ -152,12 +196,12 @@ func (k *laws) stream() (host.Guest, func(), error) {
 	return s, s.Close, nil
 }
 
-// run feeds c and returns what the host took; false if a rule broke.
-func (k *laws) run(g host.Guest, c guesttest.Case, split func(n int) []int) (*observer, string, bool) {
+// run feeds c for the rule under and returns what the host took; false if a rule broke.
+func (k *laws) run(under string, g host.Guest, c guesttest.Case, split func(n int) []int) (*observer, string, bool) {
 	if g == nil {
 		s, closeStream, err := k.stream()
 		if err != nil {
-			k.blame(err, c, nil)
+			k.blame(under, err, c, nil)
 			return nil, "", false
 		}
 		defer closeStream()
@@ -167,9 +211,10 @@ func (k *laws) run(g host.Guest, c guesttest.Case, split func(n int) []int) (*ob
 	trace, err := guesttest.Trace(o, c, split)
 	k.peaks.Held = max(k.peaks.Held, o.held)
 	if err != nil && !c.Raw {
-		k.blame(err, c, split(len(c.Input)))
+		k.blame(under, err, c, split(len(c.Input)))
 		return o, trace, false
 	}
+	k.seen.look(o.pieces)
 	for _, id := range [...]string{"L2", "L5", "L6", "L7"} {
 		k.runs[id]++
 	}
@@ -185,7 +230,7 @@ func (k *laws) input(c guesttest.Case) {
 	if !given {
 		c.Start = guest.Start{Tools: true}
 	}
-	whole, trace, ok := k.run(nil, c, guesttest.Whole)
+	whole, trace, ok := k.run("L5", nil, c, guesttest.Whole)
 	if !ok {
 		return
 	}
@@ -214,7 +259,7 @@ func (k *laws) input(c guesttest.Case) {
 		steps = append(steps, func() { k.ends(c) }, func() { k.toolless(c) })
 	}
 	for _, step := range steps {
-		if _, faulty := k.broken["L5"]; faulty {
+		if k.faulty() {
 			return
 		}
 		step()
@@ -223,13 +268,13 @@ func (k *laws) input(c guesttest.Case) {
 
 // same runs c cut in another way and compares.
 func (k *laws) same(id string, g host.Guest, c guesttest.Case, split func(n int) []int, want []piece) *observer {
-	got, _, ok := k.run(g, c, split)
+	got, _, ok := k.run(id, g, c, split)
 	if !ok {
 		return nil
 	}
 	k.runs[id]++
 	if text := differ(got.pieces, want); text != "" {
-		k.fail(id, c, split(len(c.Input)), text)
+		k.fail(id, c, split(len(c.Input)), text+outside(id))
 	}
 	return got
 }
@@ -303,7 +348,7 @@ func (k *laws) refused(c guesttest.Case) {
 	}
 	c.Accept = []string{}
 	c.Want = ""
-	whole, _, ok := k.run(nil, c, guesttest.Whole)
+	whole, _, ok := k.run("verdict", nil, c, guesttest.Whole)
 	if !ok {
 		return
 	}
@@ -322,10 +367,10 @@ func (k *laws) ends(c guesttest.Case) {
 	c.Want = ""
 	for why := abi.WhyStop; why <= abi.WhyAbort; why++ {
 		c.Why = why
-		k.run(nil, c, guesttest.Every(3))
+		k.run("L5", nil, c, guesttest.Every(3))
 		short := c
 		short.Input = c.Input[:len(c.Input)*int(why)/5]
-		k.run(nil, short, guesttest.Whole)
+		k.run("L5", nil, short, guesttest.Whole)
 	}
 }
 
@@ -333,7 +378,7 @@ func (k *laws) ends(c guesttest.Case) {
 func (k *laws) toolless(c guesttest.Case) {
 	for _, start := range [...]guest.Start{{}, {Tools: true, Choice: guest.ChoiceNone}} {
 		c.Start = start
-		o, _, ok := k.run(nil, c, guesttest.Whole)
+		o, _, ok := k.run("tools", nil, c, guesttest.Whole)
 		if !ok {
 			return
 		}
@@ -354,7 +399,7 @@ func (k *laws) decided(c guesttest.Case) {
 	}
 	g, closeStream, err := k.stream()
 	if err != nil {
-		k.blame(err, c, nil)
+		k.blame("boundary", err, c, nil)
 		return
 	}
 	defer closeStream()
@@ -363,19 +408,20 @@ func (k *laws) decided(c guesttest.Case) {
 		return // L5 tells
 	}
 	rest := []byte(c.Input)
-	for _, n := range guesttest.Random(3)(len(rest)) {
+	cut := guesttest.Random(3)(len(rest))
+	for _, n := range cut {
 		if err := s.Feed(rest[:n], nil, true); err != nil {
 			return
 		}
 		if s.Held() > 0 {
-			k.fail("boundary", c, nil, fmt.Sprintf("%d bytes held behind %s", s.Held(), clip(string(rest[:n]))))
+			k.fail("boundary", c, cut, fmt.Sprintf("%d bytes held behind %s", s.Held(), clip(string(rest[:n]))))
 			return
 		}
 		rest = rest[n:]
 	}
 	_ = s.Finish(abi.WhyStop)
 	if f := s.Fault(); f != nil {
-		k.fail("boundary", c, nil, oneLine(f))
+		k.fault("boundary", f, c, cut)
 		return
 	}
 	k.runs["boundary"]++

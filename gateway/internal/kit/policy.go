@@ -3,6 +3,7 @@ package kit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -30,8 +31,9 @@ func checkPolicy(ctx context.Context, r *Report, src *source, m *plughost.Manife
 			configs = append(configs, `{"policy": `+strconv.Quote(name)+`}`)
 		}
 	}
-	if o.Config == "" {
-		if err := checkOpen(ctx, r, src, configs[0], `{"policy": "no-such-policy"}`); err != nil {
+	// A plugin that lists no policies need not look at its configuration.
+	if o.Config == "" && len(m.Policies) > 0 {
+		if err := checkOpen(ctx, r, src, plughost.KindTemplate, configs[0], `{"policy": "no-such-policy"}`); err != nil {
 			return err
 		}
 	}
@@ -48,7 +50,7 @@ func checkPolicy(ctx context.Context, r *Report, src *source, m *plughost.Manife
 func checkPlans(r *Report, p *plughost.Plugin, config string) {
 	first, err := p.Planner([]byte(config))
 	if err != nil {
-		r.fail("open", config, "", oneLine(err))
+		r.fail("open", config, "", refusal(err, &p.Manifest, config))
 		return
 	}
 	second, err := p.Planner([]byte(config + " "))
@@ -56,34 +58,54 @@ func checkPlans(r *Report, p *plughost.Plugin, config string) {
 		r.fail("open", config, "", "a second instance: "+oneLine(err))
 		return
 	}
+	fail := func(l rule, place, detail string) {
+		r.law(&Verdict{Check: l.id, Config: config, Law: l.text, Detail: detail, Place: place})
+	}
+	readable := rule{"plan", "every plan can be read and speaks of parts that are there"}
+	repeated := rule{"L8", "the same outline gives the same plan, on any instance"}
 	plans := 0
 	for _, s := range shapes() {
 		b := plan.AppendOutline(nil, &s.outline)
 		place := fmt.Sprintf("%s: %d rows, switches %s", s.name, len(s.outline.Rows), s.outline.Switches)
 		one, err := first.Plan(b)
 		if err != nil {
-			r.fail("plan", config, place, fmt.Sprintf("%s (%s)", oneLine(err), plughost.KindOf(err)))
+			fail(readable, place, planFault(err))
 			return
 		}
 		ops, err := plan.Parse(one)
 		if err != nil {
-			r.fail("plan", config, place, oneLine(err))
+			fail(readable, place, oneLine(err))
 			return
 		}
 		if text := misplaced(ops, s.outline.Rows); text != "" {
-			r.fail("plan", config, place, text)
+			fail(readable, place, text)
 			return
 		}
 		for _, again := range [...]*plughost.Planner{first, second} {
-			if two, err := again.Plan(b); err != nil || !bytes.Equal(one, two) {
-				r.fail("L8", config, place, "the same outline gives another plan the next time")
+			two, err := again.Plan(b)
+			if err != nil {
+				fail(readable, place, "the second time: "+planFault(err))
+				return
+			}
+			if !bytes.Equal(one, two) {
+				fail(repeated, place, "another plan came the next time")
 				return
 			}
 		}
 		plans++
 	}
-	r.pass("plan", config, "every plan can be read and speaks of parts that are there: %d outlines", plans)
-	r.pass("L8", config, "the same outline gives the same plan, on any instance: %d outlines", plans)
+	for _, l := range [...]rule{readable, repeated} {
+		r.law(&Verdict{Check: l.id, Config: config, OK: true, Law: l.text, Detail: fmt.Sprintf("%d outlines", plans)})
+	}
+}
+
+// planFault tells of a plan that did not come, and of what kind the plugin's fault is, if it is one.
+func planFault(err error) string {
+	text := oneLine(err)
+	if f, ok := errors.AsType[*plughost.Fault](err); ok {
+		text += fmt.Sprintf(" (%s)", f.Kind)
+	}
+	return text
 }
 
 // misplaced tells of the first instruction for a part that the conversation does not have.

@@ -40,6 +40,7 @@ const ignored = "*.wasm\nnode_modules/\ntarget/\n.zig-cache/\nzig-out/\n"
 
 const (
 	module       = "github.com/weirgate/weir"
+	noVersion    = "v0.0.0" // of a module that is not published: a clone must stand in for it
 	goModule     = "module example.com/%s\n\ngo 1.26.0\n\nrequire " + module + " %s\n"
 	tinyGoModule = "module example.com/%s\n\ngo 1.24\n"
 )
@@ -116,17 +117,59 @@ func sources(p Project) (map[string][]byte, error) {
 }
 
 // goMod is the go.mod of a project that stands alone. A clone is what the project is built against, if there
-// is one: its version need not be published.
+// is one: its version need not be published. Without one it is the version that this command is of.
 func goMod(name, clone string) string {
-	version := "v0.0.0"
-	if info, ok := debug.ReadBuildInfo(); ok && clone == "" && info.Main.Path == module && strings.HasPrefix(info.Main.Version, "v") {
-		version = info.Main.Version
+	version := noVersion
+	if info, ok := debug.ReadBuildInfo(); ok && clone == "" {
+		version = published(&info.Main)
 	}
 	text := fmt.Sprintf(goModule, name, version)
 	if clone != "" {
 		text += fmt.Sprintf("\nreplace %s => %s\n", module, clone)
 	}
 	return text
+}
+
+// published is the version of this module that others can get, or noVersion. What was built from a clone has a
+// version too, by its last commit, but no sum: that comes with a download.
+func published(m *debug.Module) string {
+	if m.Path != module || m.Sum == "" || !strings.HasPrefix(m.Version, "v") {
+		return noVersion
+	}
+	return m.Version
+}
+
+// Before is the command to run in the folder of a Go project before it can be built, or empty: one that requires
+// a version of this module that is not published needs a clone of it in its place, and one that requires a
+// published version needs the sums of that.
+func Before(dir string) string {
+	b, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return ""
+	}
+	version := ""
+	for line := range strings.Lines(string(b)) {
+		line, _, _ = strings.Cut(line, "//")
+		words := strings.Fields(line)
+		at := slices.Index(words, module)
+		switch {
+		case at < 0:
+		case slices.Contains(words, "=>"):
+			return "" // whether or not replace stands on the line: it may open a block
+		case words[0] != "module" && at+1 < len(words):
+			version = words[at+1]
+		}
+	}
+	switch version {
+	case "":
+		return ""
+	case noVersion:
+		return "go mod edit -replace " + module + "=PATH_OF_A_CLONE"
+	}
+	if _, err := os.Stat(filepath.Join(dir, "go.sum")); err == nil {
+		return ""
+	}
+	return "go mod tidy"
 }
 
 // ownModule looks for a clone of this module: around dir, in which case dir is inside it, or around the

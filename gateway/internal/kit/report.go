@@ -14,8 +14,38 @@ type Verdict struct {
 	Check  string `json:"check"`            // law or step, such as L1 or manifest
 	Config string `json:"config,omitempty"` // configuration of the instance, where one was open
 	OK     bool   `json:"ok"`
+	Note   bool   `json:"note,omitempty"`  // nothing is wrong, but the author should know
+	Law    string `json:"law,omitempty"`   // what Check asks, where it is a law
 	Detail string `json:"detail"`          // what holds, or what broke
 	Place  string `json:"place,omitempty"` // input, and how it was cut
+}
+
+// word opens the verdict's line.
+func (v *Verdict) word() string {
+	switch {
+	case v.Note:
+		return "note"
+	case v.OK:
+		return "PASS"
+	}
+	return "FAIL"
+}
+
+// write appends the verdict's lines.
+func (v *Verdict) write(b *strings.Builder) {
+	const beneath = "                "
+	fmt.Fprintf(b, "%s  %-9s ", v.word(), v.Check)
+	switch {
+	case v.Law == "":
+		b.WriteString(v.Detail + "\n")
+	case v.OK:
+		b.WriteString(v.Law + ": " + v.Detail + "\n")
+	default:
+		b.WriteString(v.Law + "\n" + beneath + v.Detail + "\n")
+	}
+	if v.Place != "" {
+		b.WriteString(beneath + v.Place + "\n")
+	}
 }
 
 // Peaks are the most that any call took. Fuel is in instructions, memory in bytes.
@@ -62,10 +92,23 @@ type Report struct {
 	Manifest *Manifest `json:"manifest,omitempty"`
 	Verdicts []Verdict `json:"verdicts"`
 	Peaks    Peaks     `json:"peaks"`
+
+	seen sightings
 }
 
-func (r *Report) pass(check, config, format string, args ...any) {
-	r.Verdicts = append(r.Verdicts, Verdict{Check: check, Config: config, OK: true, Detail: fmt.Sprintf(format, args...)})
+func (r *Report) pass(check, format string, args ...any) {
+	r.Verdicts = append(r.Verdicts, Verdict{Check: check, OK: true, Detail: fmt.Sprintf(format, args...)})
+}
+
+// note adds what is no fault.
+func (r *Report) note(check, config, format string, args ...any) {
+	r.Verdicts = append(r.Verdicts, Verdict{Check: check, Config: config, OK: true, Note: true, Detail: fmt.Sprintf(format, args...)})
+}
+
+// law adds the verdict of a law.
+func (r *Report) law(v *Verdict) {
+	r.OK = r.OK && v.OK
+	r.Verdicts = append(r.Verdicts, *v)
 }
 
 func (r *Report) fail(check, config, place, detail string) {
@@ -73,34 +116,48 @@ func (r *Report) fail(check, config, place, detail string) {
 	r.Verdicts = append(r.Verdicts, Verdict{Check: check, Config: config, Detail: detail, Place: place})
 }
 
-// Write prints the report, a line a verdict and the place of a failure beneath it.
+// Write prints the report, a line a verdict, with what broke a law and where beneath it.
 func (r *Report) Write(w io.Writer) error {
 	var b strings.Builder
 	config := ""
 	for _, v := range r.Verdicts {
 		if v.Config != config && v.Config != "" {
 			fmt.Fprintf(&b, "\nwith %s\n", v.Config)
+		} else if v.Config != config {
+			b.WriteString("\n") // of the whole again
 		}
 		config = v.Config
-		word := "PASS"
-		if !v.OK {
-			word = "FAIL"
-		}
-		fmt.Fprintf(&b, "%s  %-9s %s\n", word, v.Check, v.Detail)
-		if v.Place != "" {
-			fmt.Fprintf(&b, "                %s\n", v.Place)
-		}
+		v.write(&b)
 	}
 	p := &r.Peaks
 	if p.Calls > 0 {
 		fmt.Fprintf(&b, "\n%d calls; the most one took: %d instructions (%.0f a byte), %d of a plan, %d records, %d bytes held, %d KiB of memory; %d bytes of state a stream\n",
 			p.Calls, p.Fuel, p.FuelPerByte, p.PlanFuel, p.Records, p.Held, p.Memory>>10, p.Window)
 	}
-	word := "PASS"
-	if !r.OK {
-		word = "FAIL"
-	}
-	fmt.Fprintf(&b, "%s: %s\n", r.File, word)
-	_, err := io.WriteString(w, b.String())
+	fmt.Fprintf(&b, "%s: %s\n", r.File, r.summary())
+	_, err := io.WriteString(w, plain(b.String()))
 	return err
+}
+
+// summary is PASS, or FAIL with the first few checks that failed.
+func (r *Report) summary() string {
+	if r.OK {
+		return "PASS"
+	}
+	const most = 3
+	var failed []string
+	for _, v := range r.Verdicts {
+		switch {
+		case v.OK:
+		case v.Config == "":
+			failed = append(failed, v.Check)
+		default:
+			failed = append(failed, v.Check+" with "+v.Config)
+		}
+	}
+	text := "FAIL: " + strings.Join(failed[:min(len(failed), most)], "; ")
+	if more := len(failed) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
