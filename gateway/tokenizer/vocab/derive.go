@@ -1,0 +1,30 @@
+package vocab
+
+import "fmt"
+
+// MergesOf returns the merges of a vocabulary that has none but joins any two tokens whose bytes together
+// are a token: all splits of each token that rank takes part with. find returns the id of a text.
+func MergesOf(tokens []string, rank func(id uint32) (uint32, bool), find func(text string) (uint32, bool)) ([]Merge, error) {
+	var merges []Merge
+	for i, text := range tokens {
+		id := uint32(i)
+		r, ok := rank(id)
+		if !ok {
+			continue
+		}
+		for cut := 1; cut < len(text); cut++ {
+			left, ok := find(text[:cut])
+			if !ok {
+				continue
+			}
+			right, ok := find(text[cut:])
+			if !ok {
+				continue
+			}
+			if merges = append(merges, Merge{Left: left, Right: right, ID: id, Rank: r}); len(merges) > MaxMerges {
+				return nil, fmt.Errorf("%w: more than %d merges", ErrVocabulary, MaxMerges)
+			}
+		}
+	}
+	return merges, nil
+}
