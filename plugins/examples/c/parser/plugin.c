@@ -5,6 +5,7 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef long long i64;
+typedef unsigned long long u64;
 
 #define EXPORT(name) __attribute__((export_name(#name), used))
 #define LEN(literal) ((u32)(sizeof(literal) - 1))
@@ -169,14 +170,25 @@ static int header(u32 n) {
   return in[i + 1] == '{' ? (int)name : 0;
 }
 
+// find returns where one of two bytes stands in [i, n), or n. It looks at eight bytes at a time: in x a byte
+// that is wanted has become 0, and only for a byte that is 0 does x - ones have a high bit that x has not.
+static u32 find(u32 i, u32 n, u8 one, u8 other) {
+  const u64 ones = 0x0101010101010101, highs = ones << 7;
+  for (; i + 8 <= n; i += 8) {
+    u64 word;
+    __builtin_memcpy(&word, in + i, 8);
+    u64 x = word ^ ones * one, y = word ^ ones * other;
+    if ((((x - ones) & ~x) | ((y - ones) & ~y)) & highs) break;
+  }
+  while (i < n && in[i] != one && in[i] != other) i++;
+  return i;
+}
+
 // text emits text, a marker or a header; 0 where it must see more, and after a name.
 static int text(u32 n, int may_call, int last) {
   u32 i = pos;
   u8 one = with_reasoning ? '<' : '[', other = state.calls ? '[' : '<'; // what may begin something
-  if (with_reasoning || state.calls)
-    while (i < n && in[i] != one && in[i] != other) i++;
-  else
-    i = n;
+  i = with_reasoning || state.calls ? find(i, n, one, other) : n;
   if (i > pos) {
     emit(TEXT, i - pos, 0);
     return 1;
@@ -204,7 +216,7 @@ static int text(u32 n, int may_call, int last) {
 // thought emits reasoning or its closer; 0 where it must see more.
 static int thought(u32 n, int last) {
   u32 i = pos;
-  while (i < n && in[i] != '>') i++;
+  i = find(i, n, '>', '>');
   if (i > pos) {
     emit(REASONING, i - pos, 0);
   } else if (i + 1 < n && in[i + 1] == '>') {
