@@ -315,7 +315,7 @@ func (m *turnMeter) PluginFault(f *host.Fault) {
 	kind := plughost.KindOf(f)
 	m.metrics.PluginFault(m.plugin, f.Export, string(kind))
 	if m.guest != nil {
-		m.guest.Plugin().Report(f)
+		m.guest.Report(f)
 	}
 	m.log.LogAttrs(context.Background(), slog.LevelWarn, "parser failed",
 		slog.String(telemetry.KeyRequestID, m.id), slog.String(telemetry.KeyPlugin, m.plugin), slog.String(telemetry.KeyExport, f.Export),

@@ -69,7 +69,7 @@ func (g *Gateway) plan(m *model, req *conv.Request) ([]plan.Op, error) {
 		return ops, nil
 	}
 	p := m.planner.Plugin()
-	p.Report(err)
+	p.Report("", err)
 	g.metrics.PluginFault(p.Name, abi.ExportPlan, string(plughost.KindOf(err)))
 	fall := g.current.Load().config.Plugins.FailureOf(p.Name) == config.FailureFallback
 	g.log.LogAttrs(context.Background(), slog.LevelWarn, "template policy failed", slog.String(telemetry.KeyPlugin, p.Name), slog.String(telemetry.KeyModel, m.ID),

@@ -131,7 +131,7 @@ func (b *beside) close(ctx context.Context) {
 func (b *beside) fault(ctx context.Context, f *host.Fault) {
 	kind := plughost.KindOf(f)
 	b.g.metrics.PluginFault(b.subject.Shadow, f.Export, string(kind))
-	b.guest.Plugin().Report(f)
+	b.guest.Report(f)
 	if b.store.First(b.subject, shadow.Faulty) {
 		b.g.log.LogAttrs(ctx, slog.LevelInfo, "shadow failed", b.attrs(slog.String(telemetry.KeyExport, f.Export), slog.String(telemetry.KeyKind, string(kind)), slog.String(telemetry.KeyError, f.Err.Error()))...)
 	}

@@ -98,14 +98,19 @@ func (r *Registry) guard(name string, e named) {
 	limit := min(r.rules.limit(name), maxQuarantine)
 	for _, p := range [...]*Plugin{e.plugin, e.previous} {
 		if p != nil {
-			p.health.watch(limit, func() { r.quarantined(name, p) })
+			p.health.watch(limit, func(tenant string) { r.quarantined(name, p, tenant) })
 		}
 	}
 }
 
 // quarantined tells of a version that failed too often. It runs in the goroutine of the stream whose fault
 // was one too many, so it takes no lock that loading a plugin holds.
-func (r *Registry) quarantined(name string, p *Plugin) {
+func (r *Registry) quarantined(name string, p *Plugin, tenant string) {
+	if tenant != "" {
+		r.host.log.LogAttrs(context.Background(), slog.LevelError, "plugin quarantined for one tenant", slog.String("plugin", name),
+			slog.String("version", p.Version), slog.String("tenant", tenant), slog.Int("faults", p.Faults()))
+		return
+	}
 	serves := "none"
 	if s, err := r.Lookup(name); err == nil {
 		serves = s.Version
@@ -210,7 +215,7 @@ func (r *Registry) Unquarantine(name string) error {
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknown, name)
 	}
-	if !e.plugin.Quarantined() {
+	if !e.plugin.Quarantined() && !e.plugin.health.barsAny() {
 		return fmt.Errorf("%w: %s %s", ErrNotQuarantined, name, e.plugin.Version)
 	}
 	e.plugin.health.release()

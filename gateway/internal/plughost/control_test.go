@@ -43,18 +43,18 @@ func TestQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range plughost.DefaultQuarantine - 1 {
-		two.Report(broken())
+		two.Report("", broken())
 	}
-	two.Report(fmt.Errorf("wrapped: %w", plughost.ErrBusy)) // not the plugin's doing
+	two.Report("", fmt.Errorf("wrapped: %w", plughost.ErrBusy)) // not the plugin's doing
 	f.want("tiny", "2")
-	two.Report(broken())
+	two.Report("", broken())
 	f.want("tiny", "1")
 	f.wantChanges("tiny quarantined 2")
 	st := f.reg.Status()
 	if len(st) != 1 || !st[0].Quarantined || st[0].Version != "2" || st[0].Previous != "1" || st[0].Faults != plughost.DefaultQuarantine {
 		t.Errorf("status %+v", st)
 	}
-	two.Report(broken()) // of a stream that still runs
+	two.Report("", broken()) // of a stream that still runs
 	f.wantChanges()
 
 	one, err := f.reg.Lookup("tiny")
@@ -62,7 +62,7 @@ func TestQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range plughost.DefaultQuarantine {
-		one.Report(broken())
+		one.Report("", broken())
 	}
 	_, err = f.reg.Lookup("tiny")
 	wantErr(t, err, plughost.ErrQuarantined, "tiny 2")
@@ -72,7 +72,7 @@ func TestQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.want("tiny", "2")
-	two.Report(broken()) // counted anew
+	two.Report("", broken()) // counted anew
 	f.want("tiny", "2")
 
 	f.changes = nil

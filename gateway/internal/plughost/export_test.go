@@ -23,7 +23,7 @@ const (
 )
 
 // FaultAt is Report at a given time.
-func (p *Plugin) FaultAt(now time.Time) { p.health.fault(now) }
+func (p *Plugin) FaultAt(now time.Time) { p.health.fault(now, "", nil) }
 
 // Pools is the number of pools, and Instances that of their instances.
 func (p *Plugin) Pools() int { return len(p.parsers) + len(p.planners) }

@@ -21,39 +21,88 @@ type health struct {
 	quarantined atomic.Bool
 	total       atomic.Int64
 
-	mu     sync.Mutex  // guards what follows
-	limit  int         // faults within faultWindow that quarantine; 0 means never
-	recent []time.Time // ring of the last limit faults
+	mu     sync.Mutex // guards what follows
+	limit  int        // faults within faultWindow that quarantine; 0 means never
+	recent []faulted  // ring of the last limit faults
 	next   int
-	tell   func() // of the quarantine
+	barred map[string]bool     // tenants that it is quarantined for alone
+	tell   func(tenant string) // of the quarantine; tenant is empty where it is for all
+}
+
+// faulted is a fault of one tenant's stream.
+type faulted struct {
+	at     time.Time
+	tenant string
 }
 
 // watch sets the limit, and what is to be told when it is reached.
-func (h *health) watch(limit int, tell func()) {
+func (h *health) watch(limit int, tell func(tenant string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tell = tell
 	if limit != h.limit {
-		h.limit, h.recent, h.next = limit, make([]time.Time, limit), 0
+		h.limit, h.recent, h.next = limit, make([]faulted, limit), 0
 	}
 }
 
-// fault counts one. It calls tell when this one is too many.
-func (h *health) fault(now time.Time) {
+// fault counts one. It calls tell when this one is too many. Where all came of one tenant's streams, and
+// shared says that others use the plugin too, it is quarantined for that tenant alone: nobody shall be able
+// to take a parser from others by what he has a model write.
+func (h *health) fault(now time.Time, tenant string, shared func() bool) {
 	h.total.Add(1)
 	h.mu.Lock()
 	tell := h.tell
-	reached := false
+	reached, alone := false, true
 	if h.limit > 0 {
-		h.recent[h.next] = now
+		h.recent[h.next] = faulted{now, tenant}
 		h.next = (h.next + 1) % h.limit
-		oldest := h.recent[h.next]
+		oldest := h.recent[h.next].at
 		reached = !oldest.IsZero() && now.Sub(oldest) < faultWindow
+		for _, f := range h.recent {
+			alone = alone && f.tenant == tenant
+		}
 	}
 	h.mu.Unlock()
-	if reached && !h.quarantined.Swap(true) && tell != nil {
-		tell()
+	if !reached {
+		return
 	}
+	if !alone || tenant == "" || !shared() {
+		tenant = ""
+	}
+	if h.begin(tenant) && tell != nil {
+		tell(tenant)
+	}
+}
+
+// begin begins a quarantine, and reports whether there was none.
+func (h *health) begin(tenant string) bool {
+	if tenant == "" {
+		return !h.quarantined.Swap(true)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.barred[tenant] || len(h.barred) == maxConfigs {
+		return false
+	}
+	if h.barred == nil {
+		h.barred = map[string]bool{}
+	}
+	h.barred[tenant] = true
+	return true
+}
+
+// bars reports whether the plugin is quarantined for a tenant alone.
+func (h *health) bars(tenant string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.barred[tenant]
+}
+
+// barsAny reports whether there is a tenant that the plugin is quarantined for.
+func (h *health) barsAny() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.barred) > 0
 }
 
 // release ends a quarantine and forgets the faults.
@@ -61,17 +110,30 @@ func (h *health) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	clear(h.recent)
+	clear(h.barred)
 	h.next = 0
 	h.quarantined.Store(false)
 }
 
 // Report counts a fault of the plugin: err is what a call of one of its guests, or the stream of one, ended
-// with. That all instances are busy is not counted: it may be the doing of another stream. Enough faults
-// within a minute quarantine this version (see Rules).
-func (p *Plugin) Report(err error) {
+// with, and tenant whose stream it was, if it was anybody's. That all instances are busy is not counted: it may be
+// the doing of another stream. Enough faults within a minute quarantine this version (see Rules).
+func (p *Plugin) Report(tenant string, err error) {
 	if KindOf(err) != KindBusy {
-		p.health.fault(time.Now())
+		p.health.fault(time.Now(), tenant, func() bool { return p.sharedWith(tenant) })
 	}
+}
+
+// sharedWith reports whether others than a tenant use the plugin, or did so lately.
+func (p *Plugin) sharedWith(tenant string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range p.parsers {
+		if key.tenant != "" && key.tenant != tenant {
+			return true
+		}
+	}
+	return false
 }
 
 // Quarantined reports that this version failed too often and is not used for new streams.

@@ -154,6 +154,7 @@ func (r *Parser) Stream() (*Stream, error) {
 type Stream struct {
 	parser *Parser
 	pinned *instance
+	tenant string
 	// impatient streams do not wait for an instance.
 	impatient bool
 	failed    error // of a pinned instance, whose state is unknown since
@@ -225,6 +226,9 @@ func (s *Stream) Close() {
 	}
 	s.parser.plugin.release(s.parser)
 }
+
+// Report counts a fault of the stream; see Plugin.Report.
+func (s *Stream) Report(err error) { s.parser.plugin.Report(s.tenant, err) }
 
 // Plugin is the version that the stream runs on.
 func (s *Stream) Plugin() *Plugin { return s.parser.plugin }

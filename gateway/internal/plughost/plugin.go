@@ -118,6 +118,9 @@ func (p *Plugin) Parser(config []byte) (*Parser, error) {
 // Open begins a stream of a tenant: streams of different tenants never share an instance, unless tenant is
 // empty for both. It fails like Parser, and like Parser.Stream.
 func (p *Plugin) Open(tenant string, config []byte) (*Stream, error) {
+	if tenant != "" && p.health.bars(tenant) {
+		return nil, fmt.Errorf("%w: %s %s, for the streams of %s", ErrQuarantined, p.Name, p.Version, tenant)
+	}
 	p.mu.Lock()
 	r, err := p.parser(tenant, config)
 	if err == nil {
@@ -125,7 +128,7 @@ func (p *Plugin) Open(tenant string, config []byte) (*Stream, error) {
 	}
 	p.mu.Unlock()
 	if err != nil {
-		p.Report(err)
+		p.Report(tenant, err)
 		return nil, err
 	}
 	s, err := r.Stream()
@@ -133,9 +136,11 @@ func (p *Plugin) Open(tenant string, config []byte) (*Stream, error) {
 	r.streams--
 	p.mu.Unlock()
 	if err != nil {
-		p.Report(err)
+		p.Report(tenant, err)
+		return nil, err
 	}
-	return s, err
+	s.tenant = tenant
+	return s, nil
 }
 
 // parser is Parser for a tenant. p.mu is held.

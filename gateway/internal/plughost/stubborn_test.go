@@ -72,7 +72,7 @@ func TestRevoked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Report(broken())
+		p.Report("", broken())
 		_, err = f.reg.Lookup("tiny")
 		wantErr(t, err, plughost.ErrQuarantined, "tiny 2")
 		wantErr(t, f.reg.Rollback("tiny"), plughost.ErrNoPrevious, "tiny")
@@ -163,7 +163,7 @@ func TestBlockedContent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Report(broken())
+		p.Report("", broken())
 		f.want("tiny", "1")
 		f.write("x.wasm", dressed)
 		f.settle()
@@ -302,5 +302,60 @@ func TestMemoryOfAll(t *testing.T) {
 	p.Retire()
 	if n := h.Memory(); n != 0 {
 		t.Errorf("%d bytes after the end", n)
+	}
+}
+
+// TestQuarantineOfOneTenant: whoever has a model write what trips a plugin takes it from himself alone, as long
+// as others use it without trouble.
+func TestQuarantineOfOneTenant(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.write("x.wasm", tiny{}.wasm())
+	f.settle()
+	p, err := f.reg.Lookup("tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(tenant string) (*plughost.Stream, error) { return p.Open(tenant, []byte("{}")) }
+	good, err := open("good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer good.Close()
+	for range plughost.DefaultQuarantine {
+		bad, err := open("bad")
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad.Report(broken())
+		bad.Close()
+	}
+	if p.Quarantined() {
+		t.Error("quarantined for all")
+	}
+	_, err = open("bad")
+	wantErr(t, err, plughost.ErrQuarantined, "for the streams of bad")
+	again, err := open("good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	if err := f.reg.Unquarantine("tiny"); err != nil {
+		t.Fatal(err)
+	}
+	again, err = open("bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	for k := range plughost.DefaultQuarantine { // of both: it is the plugin's doing
+		if k%2 == 0 {
+			good.Report(broken())
+		} else {
+			p.Report("bad", broken())
+		}
+	}
+	if !p.Quarantined() {
+		t.Error("not quarantined by faults of several tenants")
 	}
 }
