@@ -35,11 +35,11 @@ func generated() []attack {
 		{name: "frames_of_many_locals", where: "open", fault: "depth", wasm: framesOfManyLocals(5000, 990)},
 		{name: "copies_memory_in_line", where: "feed", fault: "fuel", wasm: copiesInLine()},
 		refused("branch_table_of_200_kb", "", withBody(w.Block+w.I32Const(0)+"\x0e"+string(w.U32(200_000))+strings.Repeat("\x00", 200_001)+w.End)),
-		{name: "segments_100_000", where: "load", fault: "none", wasm: tiny{more: func(m *w.Module) {
+		refused("segments_100_000", "segments that lie apart", tiny{more: func(m *w.Module) {
 			for k := range 100_000 {
 				m.Data(0xa000+int32(k%1000), []byte("x"))
 			}
-		}}.wasm()},
+		}}.wasm()),
 	}
 	for id := byte(1); id <= 12; id++ {
 		if id == 8 || id == 12 {

@@ -3,11 +3,15 @@ package sandbox
 // body is where a function's body lies in the module, and what the meter needs to know of it.
 type body struct {
 	typ          uint32
-	from, to     int // locals included
-	code         int // its first instruction
-	locals       int // parameters included
-	values       int // that calls, blocks and branches carry
-	count        int // sum of cost
+	from, to     int     // locals included
+	code         int     // its first instruction
+	locals       int     // parameters included
+	wide         []span  // locals that are vectors, parameters aside
+	vectors      bool    // it may hold vectors
+	assigned     int     // locals that its code assigns, with vectors twice
+	heads        []int32 // what the starts of its loops cost, by number; nil where none costs anything
+	values       int     // that calls, blocks and branches carry
+	count        int     // sum of cost
 	calls, loops bool
 	sized        bool // an instruction is charged by the size of what it does
 }
@@ -16,8 +20,15 @@ type body struct {
 const frame = 1_024
 
 // weight is what a body counts for in the depth: the engine's stack holds its locals, and of the values
-// on its operand stack at most one for two bytes of code, beside what calls and blocks leave.
-func (b *body) weight() int64 { return int64(1 + (b.locals+b.values+(b.to-b.from)/2)/frame) }
+// on its operand stack at most one for two bytes of code, beside what calls and blocks leave. A vector is
+// as large as two.
+func (b *body) weight() int64 {
+	n := b.locals + b.values + (b.to-b.from)/2
+	if b.vectors {
+		n *= 2
+	}
+	return int64(1 + n/frame)
+}
 
 // light tells whether a body leaves its test to the caller.
 func (b *body) light() bool { return !b.calls && !b.loops && !b.sized && b.count <= light }
@@ -58,12 +69,12 @@ func (in *inspector) codeSection(r *reader) {
 
 // body reads a function body and sums up what the meter asks of it.
 func (in *inspector) body(c *code, b *body) {
-	b.locals = in.locals(&c.reader) + len(in.m.types[b.typ].params)
+	b.locals = in.locals(&c.reader, b) + len(in.m.types[b.typ].params)
 	if b.code = c.pos; c.err != nil {
 		return
 	}
 	for c.begin(b); c.next(); {
-		b.count += c.cost()
+		b.count += c.cost + c.toll
 		switch c.op {
 		case opCall, opCallIndirect:
 			b.calls = true
@@ -78,25 +89,27 @@ func (in *inspector) body(c *code, b *body) {
 			}
 		}
 	}
-	b.values = c.values
-	// The engine's compiler takes time by the square of the branches, and by branches and locals.
-	in.m.work += c.forks * (c.forks + c.locals)
-	if in.m.work > in.l.Work {
-		c.failf("the functions so far would take the compiler too long: %d, at most %d, of branches times branches and locals", in.m.work, in.l.Work)
+	c.leave(b)
+	if in.m.work += c.work(b); in.m.work > in.l.Work {
+		c.failf("the functions so far would take the compiler too long: %d units of work, at most %d", in.m.work, in.l.Work)
 	}
 }
 
 // locals reads the groups of locals and returns their number.
-func (in *inspector) locals(r *reader) int {
+func (in *inspector) locals(r *reader, b *body) int {
 	total := uint64(0)
 	for range r.count("groups of locals", 2, in.l.Locals) {
+		from := total
 		total += uint64(r.u32("number of locals"))
-		r.value("type of locals")
+		t := r.value("type of locals")
 		if r.err == nil && total > uint64(in.l.Locals) {
 			r.failf("%d locals, at most %d", total, in.l.Locals)
 		}
 		if r.err != nil {
 			return 0
+		}
+		if t == V128 {
+			b.wide = append(b.wide, span{int32(from), int32(total)})
 		}
 	}
 	return int(total)

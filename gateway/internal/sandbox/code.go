@@ -2,16 +2,6 @@ package sandbox
 
 import "strings"
 
-// block is an open block: a function's body, a block, a loop, or an arm of an if.
-type block struct {
-	op    byte // opBlock, opLoop, opIf, opElse; opCall for the body
-	hit   bool // something branches behind its end
-	live  bool // its start can be reached
-	entry int  // debt at its start; see meter
-	debt  int  // the highest debt at a branch behind its end
-	arity int  // values a branch to it carries
-}
-
 // code reads the instructions of one body and checks what can be checked without the types of operands.
 // After next, op tells the instruction, at where it starts, and sub and arg its number behind a prefix
 // and its index.
@@ -19,28 +9,34 @@ type code struct {
 	reader
 	m      *Module
 	l      *Limits
-	locals int // parameters included
 	blocks []block
 	closed block // by the last end or else
-	values int   // that blocks, branches and calls move; see Limits.Values
-	forks  int   // blocks and branches so far; see Limits.Branches
+	known  int   // loads and stores on every way to here
 	loops  int   // that are open
+
+	effort
+	locals
+	stack
 
 	at   int
 	op   byte
 	sub  uint32
 	arg  uint32
 	live bool // what follows can be reached
+	cost int  // what the instruction takes from the fuel
+	toll int  // the same for the start of a loop and the end of a block
 	debt int  // of the meter; the reader only carries it along branches
+	owed int  // what the instruction adds to it
 }
 
 // begin starts at the first instruction of function f, whose body's locals were read.
 func (c *code) begin(f *body) {
 	c.pos, c.end, c.err = f.code, f.to, nil
-	c.locals = f.locals
+	c.enter(f)
+	c.effort, c.stack = effort{}, stack{}
 	results := len(c.m.types[f.typ].results)
-	c.blocks = append(c.blocks[:0], block{op: opCall, live: true, arity: results})
-	c.live, c.debt, c.values, c.forks, c.loops = true, 0, 0, 0, 0
+	c.blocks = append(c.blocks[:0], block{op: opCall, live: true, start: c.tick(), arity: results, results: results, least: unset})
+	c.live, c.debt, c.known, c.loops = true, 0, 0, 0
 }
 
 // next reads one instruction. It returns false behind the last one and at a failure.
@@ -53,31 +49,53 @@ func (c *code) next() bool {
 	if c.err != nil {
 		return false
 	}
-	if !free(c.op) {
-		c.debt++
+	c.toll = 0
+	if c.cost = 1; free(c.op) {
+		c.cost = 0
 	}
+	before := c.debt
+	c.debt += c.cost
 	switch s := shapes[c.op]; s {
 	case plain:
 		switch c.op {
 		case opReturn:
-			c.fork()
+			c.fork(1)
 			c.carries(c.blocks[0].arity)
-			c.live = false
+			c.dead()
 		case opUnreachable:
-			c.live = false
+			if c.live {
+				c.fork(1)
+			}
+			c.dead()
+		default:
+			c.number()
 		}
+		c.lift(int(heights[c.op]))
 	case local:
-		if c.arg = c.short("local index"); uint64(c.arg) >= uint64(c.locals) {
-			c.failf("local %d of %d", c.arg, c.locals)
+		if c.arg = c.short("local index"); uint64(c.arg) >= uint64(c.total) {
+			c.failf("local %d of %d", c.arg, c.total)
+		} else if c.op == opLocalGet {
+			c.read(int(c.arg))
+		} else {
+			c.assign(int(c.arg))
 		}
+		c.lift(int(heights[c.op]))
 	case const32:
 		c.skipLEB(5, "constant")
+		c.lift(1)
 	case const64:
 		c.skipLEB(10, "constant")
+		c.lift(1)
 	case address:
 		c.address(alignments[c.op-0x28])
+		c.lift(int(heights[c.op]))
 	default:
+		c.lift(int(heights[c.op]))
 		c.rest(s)
+	}
+	c.owed = c.debt - before
+	if c.cost > 0 {
+		c.spare = freeMoves
 	}
 	return c.err == nil
 }
@@ -93,26 +111,29 @@ func (c *code) rest(s shape) {
 		c.close()
 	case label:
 		c.arg = c.short("label")
-		c.fork()
-		c.branch(c.arg)
-		c.live = c.live && c.op == opBrIf
+		c.fork(1)
+		if c.branch(c.arg); c.op != opBrIf {
+			c.dead()
+		}
 	case labelTable:
 		for range c.count("labels", 1, c.left()) {
-			c.fork()
+			c.fork(1)
 			c.branch(c.short("label"))
 		}
-		c.fork()
+		c.fork(1)
 		c.branch(c.short("default label"))
-		c.live = false
+		c.dead()
 	case function:
 		c.arg = c.short("function index")
 		if c.below(c.arg, len(c.m.funcs), "function") {
-			c.moves(c.m.types[c.m.funcs[c.arg]])
+			c.call(c.m.funcs[c.arg], int(c.arg) < len(c.m.Imports))
 		}
 	case indirect:
+		c.indirect++
+		c.fork(1)
 		c.arg = c.short("type index")
 		if c.below(c.arg, len(c.m.types), "type") {
-			c.moves(c.m.types[c.arg])
+			c.call(c.arg, c.m.importNamed)
 		}
 		t := c.tableIndex()
 		if c.err == nil && c.m.Tables[t].Element != FuncRef {
@@ -127,8 +148,11 @@ func (c *code) rest(s shape) {
 		c.global()
 	case table:
 		c.tableIndex()
+		c.traps++
 	case reserved:
-		c.memoryIndex()
+		if c.memoryIndex(); c.op == opMemoryGrow {
+			c.fork(sizedForks)
+		}
 	case float32s:
 		c.skip(4, "constant")
 	case float64s:
@@ -136,10 +160,7 @@ func (c *code) rest(s shape) {
 	case reference:
 		c.reference("null reference")
 	case funcReference:
-		c.arg = c.u32("function index")
-		if c.below(c.arg, len(c.m.funcs), "function") && !c.m.declared[c.arg] {
-			c.failf("reference to function %d, which no export, element or global names", c.arg)
-		}
+		c.funcReference()
 	case bulk:
 		c.bulk()
 	case vector:
@@ -147,6 +168,14 @@ func (c *code) rest(s shape) {
 	default:
 		c.pos = c.at
 		c.failf("instruction %#x is not known", c.op)
+	}
+}
+
+func (c *code) funcReference() {
+	c.dear(fuelImport) // it leaves the code
+	c.arg = c.u32("function index")
+	if c.below(c.arg, len(c.m.funcs), "function") && !c.m.declared[c.arg] {
+		c.failf("reference to function %d, which no export, element or global names", c.arg)
 	}
 }
 
@@ -186,6 +215,8 @@ func (c *code) address(natural byte) {
 		c.failf("alignment 2^%d, at most 2^%d", align, natural)
 	}
 	c.short("offset")
+	c.known++
+	c.traps++
 }
 
 func (c *code) global() {
@@ -195,116 +226,19 @@ func (c *code) global() {
 	}
 }
 
-// moves counts the values that a call or block takes and leaves.
-func (c *code) moves(t Signature) { c.carries(len(t.params) + len(t.results)) }
-
-func (c *code) carries(n int) {
-	if c.values += n; c.values > c.l.Values && c.err == nil {
-		c.failf("blocks, branches and calls move more than %d values", c.l.Values)
-	}
-}
-
-// blockType reads the type of a block.
-func (c *code) blockType() (params, results int) {
-	b := c.byte("block type")
-	switch {
-	case c.err != nil || b == emptyBlock:
-		return 0, 0
-	case b >= 0x40 && b < 0x80:
-		if !ValueType(b).valid() {
-			c.failf("block type %#x is not a value type", b)
-		}
-		return 0, 1
-	}
-	c.pos--
-	i := c.s33("block type")
-	if c.err == nil && (i < 0 || i >= int64(len(c.m.types))) {
-		c.failf("block of type %d of %d", i, len(c.m.types))
-	}
-	if c.err != nil {
-		return 0, 0
-	}
-	t := c.m.types[i]
-	c.moves(t)
-	return len(t.params), len(t.results)
-}
-
-// fork counts what makes the engine's compiler join locals.
-func (c *code) fork() {
-	switch c.forks++; {
-	case c.forks > c.l.Branches:
-		c.failf("more than %d blocks and branches", c.l.Branches)
-	case c.forks*c.locals > c.l.Merges:
-		c.failf("%d blocks and branches and %d locals, at most %d multiplied", c.forks, c.locals, c.l.Merges)
-	}
-}
-
-func (c *code) open() {
-	params, results := c.blockType()
-	if len(c.blocks) > c.l.Nesting {
-		c.failf("more than %d blocks within each other", c.l.Nesting)
-	}
-	arity := results
-	if c.op == opLoop {
-		arity = params
-		if c.loops++; c.loops > c.l.Loops {
-			c.failf("more than %d loops within each other", c.l.Loops)
-		}
-	}
-	c.fork()
-	c.blocks = append(c.blocks, block{op: c.op, live: c.live, arity: arity, entry: c.debt})
-}
-
-func (c *code) alternative() {
-	top := &c.blocks[len(c.blocks)-1]
-	if top.op != opIf {
-		c.failf("else without if")
-		return
-	}
-	c.closed = *top
-	// The end of the first arm leads behind the if, like a branch. What led to the if leads to this arm.
-	if c.live {
-		top.hit, top.debt = true, max(top.debt, c.debt)
-	}
-	top.op = opElse
-	c.live, c.debt = top.live, top.entry
-}
-
-func (c *code) close() {
-	n := len(c.blocks) - 1
-	if c.closed = c.blocks[n]; c.closed.op == opLoop {
-		c.loops--
-	}
-	c.blocks = c.blocks[:n]
-	if b := &c.closed; b.op == opIf && b.live { // the way around the only arm
-		b.hit, b.debt = true, max(b.debt, b.entry)
-	}
-	if !c.live {
-		c.debt = 0
-	}
-	c.live, c.debt = c.live || c.closed.hit, max(c.debt, c.closed.debt)
-	if n == 0 && c.pos != c.end {
-		c.failf("%d bytes behind the end of the body", c.end-c.pos)
-	}
-}
-
-// branch checks a label and notes that it is branched to.
-func (c *code) branch(label uint32) {
-	n := len(c.blocks)
-	if !c.below(label, n, "label") {
-		return
-	}
-	to := &c.blocks[n-1-int(label)]
-	c.carries(to.arity)
-	if c.live && to.op != opLoop {
-		to.hit, to.debt = true, max(to.debt, c.debt)
-	}
-}
-
 func (c *code) bulk() {
 	c.sub = c.u32("instruction")
 	if c.err != nil {
 		return
+	}
+	if c.sub <= bulkTableFill {
+		c.lift(bulkHeight(c.sub))
+		if c.sub == bulkTableGrow {
+			c.dear(fuelImport)
+		}
+	}
+	if c.sized() {
+		c.fork(sizedForks)
 	}
 	switch {
 	case c.sub < bulkMemoryInit: // saturating truncations
@@ -351,6 +285,12 @@ func (c *code) vector() {
 	if c.err != nil {
 		return
 	}
+	c.vectors = true
+	c.lanes++
+	if c.sub <= vectorLast {
+		c.lift(vectorHeight(c.sub))
+		c.dear(vectorPrice(c.sub))
+	}
 	switch s := c.sub; {
 	case s < uint32(len(vectorAccess)):
 		c.address(vectorAccess[s])
@@ -377,24 +317,6 @@ func (c *code) vector() {
 // without passing something that does.
 func free(op byte) bool {
 	return op == opBlock || op == opLoop || op == opElse || op == opEnd
-}
-
-// cost is what the instruction takes from the fuel.
-func (c *code) cost() int {
-	if free(c.op) {
-		return 0
-	}
-	switch c.op {
-	case opCall:
-		if int(c.arg) < len(c.m.Imports) {
-			return fuelImport
-		}
-	case opCallIndirect:
-		if c.m.importNamed {
-			return fuelImport
-		}
-	}
-	return 1
 }
 
 // sized tells whether the instruction is charged by the size of what it does, on top of its cost.

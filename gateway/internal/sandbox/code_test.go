@@ -237,10 +237,10 @@ func TestCostly(t *testing.T) {
 		wasm []byte
 		want string
 	}{
-		{"calls", wide(strings.Repeat("\x10\x00", 2000) + "\x00"), "blocks, branches and calls move more than 262144 values"},
-		{"blocks", wide("\x00" + strings.Repeat("\x02\x01\x0b", 1000)), "blocks, branches and calls move more than 262144 values"},
-		{"labels", wide("\x00\x02\x00\x0e\xd0\x0f" + strings.Repeat("\x00", 2000) + "\x00\x0b"), "blocks, branches and calls move more than 262144 values"},
-		{"locals", locals(10_000, strings.Repeat("\x20\x00\x04\x40\x0b", 100)), "14 blocks and branches and 10000 locals, at most 131072 multiplied"},
+		{"calls", wide(strings.Repeat("\x10\x00", 2000) + "\x00"), "blocks, branches and calls move more than 262144 values and globals"},
+		{"blocks", wide("\x00" + strings.Repeat("\x02\x01\x0b", 1000)), "blocks, branches and calls move more than 262144 values and globals"},
+		{"labels", wide("\x00\x02\x00\x0e\xd0\x0f" + strings.Repeat("\x00", 2000) + "\x00\x0b"), "blocks, branches and calls move more than 262144 values and globals"},
+		{"locals", locals(10_000, strings.Repeat("\x20\x00\x04\x40\x0b", 100)), "53 blocks and branches among 10000 locals and what else is live, at most 524288 multiplied"},
 		{"blocks and branches", locals(1, strings.Repeat("\x20\x00\x0d\x00", 8001)), "more than 8000 blocks and branches"},
 		{"loops", locals(1, strings.Repeat("\x03\x40", 33)+strings.Repeat("\x0b", 33)), "more than 32 loops within each other"},
 	} {

@@ -52,6 +52,7 @@ const programFuncs = 6
 func generate(seed uint64, count bool) []byte {
 	p := &program{r: rand.New(rand.NewPCG(seed, 1)), m: &wasmtest.Module{}, count: count}
 	a, b := tI32, tI64
+	wide := []byte{a, b, a, b, b, a, a, b, a, b, b, a}
 	p.forms = []form{
 		{nil, nil},
 		{nil, []byte{a}},
@@ -62,6 +63,8 @@ func generate(seed uint64, count bool) []byte {
 		{[]byte{a, a, b}, nil},
 		{nil, []byte{a, b}},
 		{[]byte{a}, []byte{b, b}},
+		{nil, wide},
+		{wide, []byte{b}},
 	}
 	for _, f := range p.forms {
 		p.m.Type(f.params, f.results)
@@ -113,6 +116,11 @@ func (p *program) function(f int) {
 	t := p.forms[f]
 	p.code, p.result, p.budget = nil, t.results, 60+p.n(200)
 	p.locals = append(slices.Clone(t.params), tI32, tI32, tI64, tI64)
+	if p.n(3) == 0 { // more than joins move for nothing
+		for i := range 60 {
+			p.locals = append(p.locals, []byte{tI32, tI64}[i%2])
+		}
+	}
 	p.labels = []tag{{t.results, -1}}
 	p.indexed(0x23, gCalls)
 	p.op("\x45")
@@ -347,7 +355,7 @@ func (p *program) statement(d int) {
 		p.op("\x1a")
 		return
 	}
-	switch p.n(16) {
+	switch p.n(17) {
 	case 0, 1:
 		t := []byte{tI32, tI64}[p.n(2)]
 		p.value(t, d)
@@ -376,7 +384,7 @@ func (p *program) statement(d int) {
 	case 8:
 		p.block(0x02, form{}, d)
 	case 9:
-		f := p.forms[[]int{5, 7, 8, 4, 2}[p.n(5)]]
+		f := p.forms[[]int{5, 7, 8, 4, 2, 9, 10}[p.n(7)]]
 		p.values(f.params, d-1)
 		p.block(0x02, f, d)
 		p.take(f.results)
@@ -397,6 +405,15 @@ func (p *program) statement(d int) {
 		}
 	case 15:
 		p.tables(d)
+	case 16:
+		p.value(tI32, d-1)
+		p.op("\x04\x40")
+		for range p.n(100) {
+			t := []byte{tI32, tI64}[p.n(2)]
+			p.leaf(t)
+			p.indexed(0x21, p.local(t))
+		}
+		p.raw("\x0b")
 	}
 }
 

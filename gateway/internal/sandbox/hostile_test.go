@@ -61,7 +61,7 @@ func hostileGuests() []struct {
 		{"recursion by two", endless(get+w.Call(1), get+w.Call(0)), deep},
 		{"recursion by table", endless(get + w.I32Const(0) + "\x11\x00\x00"), deep},
 		{"recursion from a block", endless(w.Block + w.Block + get + w.Call(0) + w.Drop + w.End + w.End + get), deep},
-		{"recursion with a full stack", endless(strings.Repeat(get, 50_000) + get + w.Call(0) + strings.Repeat(w.Add, 50_000)), deep},
+		{"recursion with a full stack", endless(strings.Repeat(get, 10_000) + get + w.Call(0) + strings.Repeat(w.Add, 10_000)), deep},
 		{"fill", endless(forever(three(w.I32Const(0), get, w.I32Const(1<<20)) + "\xfc\x0b\x00")), spent},
 		{"copy", endless(forever(three(w.I32Const(0), w.I32Const(0), w.I32Const(1<<20)) + "\xfc\x0a\x00\x00")), spent},
 		{"init", endless(forever(three(w.I32Const(0), w.I32Const(0), w.I32Const(4096)) + "\xfc\x08\x00\x00")), spent},
@@ -162,7 +162,7 @@ func TestCharges(t *testing.T) {
 		{"grow by nothing", get + w.MemoryGrow + w.Drop, 0, 3 + 100 + 16*8192},
 		{"grow by one", get + w.MemoryGrow + w.Drop, 1, 3 + 100 + 17*8192},
 		{"grow by more than there is", get + w.MemoryGrow + w.Drop, math.MaxUint32, 3 + 100 + (16+256)*8192},
-		{"grow a table beyond its limit", "\xd0\x70" + get + "\xfc\x0f\x00" + w.Drop, math.MaxUint32, 4 + 65536},
+		{"grow a table beyond its limit", "\xd0\x70" + get + "\xfc\x0f\x00" + w.Drop, math.MaxUint32, 3 + 500 + 65536},
 		{"fill a table", w.I32Const(0) + "\xd0\x70" + get + "\xfc\x11\x00", 2, 4 + 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestManySlowFunctions(t *testing.T) {
 	m := &w.Module{}
 	typ := m.Type(nil, nil)
 	code := strings.Repeat(w.Block+w.End, 4_000)
-	for range 16 {
+	for range 24 {
 		m.Func(typ, nil, code)
 	}
 	m.Memory(1)

@@ -21,8 +21,8 @@ const (
 	fuelPage   = 8_192 // a page of what the memory would be
 )
 
-// Where fuel is tested. Charged is every instruction; the tests are few, since each costs what two or
-// three instructions do.
+// Where fuel is tested. Charged is every instruction, most of them as one, and what is moved where ways
+// meet; the tests are few, since each costs what two or three instructions do.
 //
 // The code of a function falls into regions, which are entered only at their start: each takes the
 // cost of all its instructions from the fuel as it is entered, so that none runs unpaid. A region that
@@ -34,8 +34,10 @@ const (
 // as the caller's.
 //
 // So once fuel is below zero, each open function runs at most stretch instructions, plus light for its
-// last call, before it tests or returns, and whatever it calls tests at once: a call is cut at most
-// (Depth + 1) * (stretch + light) instructions after the fuel is spent.
+// last call and what one join moves, before it tests or returns, and whatever it calls tests at once. A
+// function that moves more than frame at once counts in the depth for more than one: a call is cut at most
+// (Depth + 1) * (stretch + light + frame) instructions after the fuel is spent. Here what is dear counts a
+// tenth of its cost.
 const (
 	stretch = 1_000
 	light   = 200
@@ -104,6 +106,9 @@ func (w *meter) body(f *body) []byte {
 			w.close()
 			w.begin()
 		}
+		if c.toll > 0 && c.live && len(c.blocks) > 0 {
+			w.join()
+		}
 	}
 	w.upTo(f.to)
 	if f.calls {
@@ -131,8 +136,7 @@ func (w *meter) begin() {
 // instruction charges and tests what comes before the instruction that was read.
 func (w *meter) instruction() {
 	c := &w.code
-	cost := c.cost()
-	if cost == 0 {
+	if c.cost == 0 {
 		return
 	}
 	switch {
@@ -144,9 +148,9 @@ func (w *meter) instruction() {
 		w.next = charge
 	}
 	if w.next != nothing {
-		w.open()
+		w.open(c.at)
 	}
-	w.cost += cost
+	w.cost += c.cost
 	switch c.op {
 	case opBr, opBrIf, opBrTable, opIf, opReturn, opCall, opCallIndirect:
 		if w.owed {
@@ -176,9 +180,20 @@ func (w *meter) debts() {
 	}
 }
 
-// open begins a region in front of the instruction that was read.
-func (w *meter) open() {
-	w.upTo(w.code.at)
+// join charges what the instruction that was read costs where it leads, since ways meet there.
+func (w *meter) join() {
+	c := &w.code
+	if c.debt >= stretch {
+		w.next = test
+	}
+	c.owed = 0
+	w.open(c.pos)
+	w.cost = c.toll
+}
+
+// open begins a region in front of the instruction at pos.
+func (w *meter) open(pos int) {
+	w.upTo(pos)
 	w.out = appendU32(append(w.out, opGlobalGet), w.fuel)
 	w.out = append(w.out, opI64Const)
 	w.region, w.cost = len(w.out), 0
@@ -212,7 +227,7 @@ func (w *meter) settle() {
 // test traps if the fuel that lies on the stack is below zero.
 func (w *meter) test() {
 	w.out = append(w.out, opI64Const, 0, opI64LtS, opIf, emptyBlock, opUnreachable, opEnd)
-	w.owed, w.code.debt = false, 1
+	w.owed, w.code.debt = false, w.code.owed
 }
 
 // bySize charges the size that lies on the stack for the instruction that was read. Growing beyond a

@@ -11,7 +11,7 @@ import (
 )
 
 // overrun is how many instructions may run after fuel is spent, as meter.go promises.
-const overrun = 1001 * 1200
+const overrun = 1001 * (1200 + 1024)
 
 // outcome is all that a run of a program leaves.
 type outcome struct {

@@ -17,6 +17,7 @@ const (
 	opCallIndirect = 0x11
 	opSelect       = 0x1b
 	opLocalGet     = 0x20
+	opLocalSet     = 0x21
 	opLocalTee     = 0x22
 	opGlobalGet    = 0x23
 	opGlobalSet    = 0x24

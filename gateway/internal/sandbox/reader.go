@@ -123,10 +123,12 @@ func (r *reader) name(what string, limit int) string {
 	return s
 }
 
-func (r *reader) value(what string) {
-	if t := ValueType(r.byte(what)); r.err == nil && !t.valid() {
+func (r *reader) value(what string) ValueType {
+	t := ValueType(r.byte(what))
+	if r.err == nil && !t.valid() {
 		r.failf("%s %#x is not a value type", what, byte(t))
 	}
+	return t
 }
 
 func (r *reader) reference(what string) ValueType {

@@ -1,9 +1,8 @@
 package sandbox
 
-import "math"
-
 // rewritten is what a module of these limits may become: each instruction gets at most the meter's code,
-// of less than 40 bytes, and two blocks.
+// of less than 40 bytes. What bounds the compiler's time holds for what is compiled: a loop or a function
+// with calls gets two blocks, long code one test for some hundreds of bytes, and Work is what it was.
 func (l *Limits) rewritten() Limits {
 	out := *l
 	out.Size += 40*l.Size + 1<<20
@@ -14,8 +13,8 @@ func (l *Limits) rewritten() Limits {
 	out.Body += 40*l.Body + 100
 	out.Locals += 2
 	out.Nesting += 2
-	out.Branches += 2*l.Body + 2
-	out.Merges, out.Work = math.MaxInt, math.MaxInt
+	out.Branches = 3*l.Branches + l.Body/100
+	out.Merges *= 3
 	out.Values += l.Values + l.Params
 	return out
 }

@@ -37,9 +37,10 @@ type Limits struct {
 	Nesting        int // blocks within blocks of one function
 	Loops          int // loops within loops of one function
 	Branches       int // blocks and branches of one function
-	Merges         int // blocks and branches of one function, multiplied by its locals
-	Work           int // branches multiplied by branches and locals, of all functions together
-	Values         int // values that the calls, blocks and branches of one function carry, all together
+	Merges         int // blocks and branches of one function, each multiplied by what is live: locals, operands, checked addresses
+	Work           int // of the compiler for all functions together; see work.go
+	Values         int // values that the calls, blocks and branches of one function carry, and globals that calls may change
+	Pieces         int // data segments, after those that lie close together became one
 	Depth          int // functions that are open at a time; see ExportDepth
 	CustomSections int
 }
@@ -47,8 +48,8 @@ type Limits struct {
 // DefaultLimits is what the gateway uses. A plugin of a standard Go toolchain stays below a half of
 // each; the costs that set them were measured (compile time and memory of the engine at the limit). The
 // compiler's time is not linear in Nesting, Loops, Branches and Merges: the worst function within them
-// takes it two or three seconds. Work bounds what many such functions take together to some twenty; a Go
-// guest of two megabytes has a fifth of it.
+// takes it one or two seconds. Work bounds what a module takes to some six, and the memory for it to half a
+// gigabyte. A Go guest of two megabytes has a quarter of it, one of four megabytes a half.
 func DefaultLimits() Limits {
 	return Limits{
 		Size:           16 << 20,
@@ -69,9 +70,10 @@ func DefaultLimits() Limits {
 		Nesting:        2_000,
 		Loops:          32,
 		Branches:       8_000,
-		Merges:         128 << 10,
-		Work:           128 << 20,
+		Merges:         512 << 10,
+		Work:           320 << 20,
 		Values:         256 << 10,
+		Pieces:         10_000,
 		Depth:          1_000,
 		CustomSections: 1_000,
 	}
@@ -143,6 +145,7 @@ type Module struct {
 	Segments  int // data segments
 
 	types       []Signature
+	widths      []width  // of types
 	funcs       []uint32 // type index of each function, imported ones first
 	declared    []bool   // functions that are named outside of code, by index
 	globals     []globalType
@@ -153,7 +156,9 @@ type Module struct {
 	importNamed bool // an imported function may be called through a table
 	counted     int  // data segments by the data count section, or -1
 	customs     int
-	work        int // see Limits.Work
+	vectors     bool // a global is one
+	mutable     int  // globals
+	work        int  // see Limits.Work
 	elements    int
 	sections    []section
 }
@@ -242,8 +247,12 @@ func Prepare(wasm []byte, l Limits) ([]byte, *Module, error) {
 		}
 	}
 	out := rewrite(wasm, m, &l)
-	if _, err := Inspect(out, l.rewritten()); err != nil {
+	prepared, err := Inspect(out, l.rewritten())
+	if err != nil {
 		return nil, nil, fmt.Errorf("rewritten module: %w", err)
+	}
+	if prepared.Segments > l.Pieces {
+		return nil, nil, fmt.Errorf("%w: data section: %d segments that lie apart, at most %d", ErrModule, prepared.Segments, l.Pieces)
 	}
 	return out, m, nil
 }

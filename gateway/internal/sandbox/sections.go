@@ -137,13 +137,15 @@ func (r *reader) each(item string, n int, read func(i int)) {
 
 func (in *inspector) typeSection(r *reader) {
 	n := r.count("types", 3, in.l.Types)
-	in.m.types = make([]Signature, 0, n)
+	in.m.types, in.m.widths = make([]Signature, 0, n), make([]width, 0, n)
 	r.each("type", n, func(int) {
 		if form := r.byte("form"); r.err == nil && form != 0x60 {
 			r.failf("form %#x is not a function type", form)
 		}
 		params := in.valueTypes(r, "parameters")
-		in.m.types = append(in.m.types, Signature{params: params, results: in.valueTypes(r, "results")})
+		t := Signature{params: params, results: in.valueTypes(r, "results")}
+		in.m.types = append(in.m.types, t)
+		in.m.widths = append(in.m.widths, width{widthOf(t.params), widthOf(t.results)})
 	})
 }
 
@@ -251,13 +253,15 @@ func (in *inspector) memorySection(r *reader) {
 
 func (in *inspector) globalSection(r *reader) {
 	r.each("global", r.count("globals", 4, in.l.Globals), func(i int) {
-		r.value("type")
+		t := r.value("type")
 		mut := r.byte("mutability")
 		if r.err == nil && mut > 1 {
 			r.failf("mutability %#x, want 0 or 1", mut)
 		}
 		in.declare(r, r.constant(len(in.m.funcs), i))
 		in.m.globals = append(in.m.globals, globalType{mutable: mut == 1})
+		in.m.mutable += int(mut)
+		in.m.vectors = in.m.vectors || t == V128
 	})
 }
 
