@@ -226,16 +226,20 @@ func (r *Registry) Unquarantine(name string) error {
 // trimEvery is how often idle instances are looked for.
 const trimEvery = 30 * time.Second
 
-// Tend closes instances that were not used for a while, until ctx ends.
+// Tend closes instances that were not used for a while, and counts the ticks by which slow calls are found, until
+// ctx ends.
 func (r *Registry) Tend(ctx context.Context) {
-	t := time.NewTicker(trimEvery)
+	t := time.NewTicker(slowTick)
 	defer t.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			r.Trim()
+			r.host.ticks.Add(1)
+			if n%int(trimEvery/slowTick) == 0 {
+				r.Trim()
+			}
 		}
 	}
 }

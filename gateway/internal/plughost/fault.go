@@ -3,6 +3,7 @@ package plughost
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weirgate/weir/abi/host"
 )
@@ -20,12 +21,13 @@ const (
 	KindProtocol Kind = "protocol" // a call broke another rule of the ABI
 	KindExit     Kind = "exit"     // the guest called proc_exit
 	KindRefused  Kind = "refused"  // a function returned an error
+	KindSlow     Kind = "slow"     // a call took long for the fuel it had; its result was taken all the same
 	KindBusy     Kind = "busy"     // no instance came free in time, which need not be the guest's fault
 )
 
 // Kinds returns all of them, for labels of metrics.
 func Kinds() []Kind {
-	return []Kind{KindTrap, KindFuel, KindDepth, KindMemory, KindRecords, KindProtocol, KindExit, KindRefused, KindBusy}
+	return []Kind{KindTrap, KindFuel, KindDepth, KindMemory, KindRecords, KindProtocol, KindExit, KindRefused, KindSlow, KindBusy}
 }
 
 // Fault is a call of a guest that failed.
@@ -87,6 +89,14 @@ const (
 	planFuel     = 10_000_000  // weir1_plan
 	planFuelByte = 1_000       // for each byte of the outline
 	memoryPage   = 64 << 10
+)
+
+// What makes a call slow. Fuel counts instructions, and one that misses every cache takes a hundred times the
+// usual; a call that only waited for a processor has little fuel behind it. Ticks are those of Registry.Tend.
+const (
+	slowTick  = 25 * time.Millisecond
+	slowTicks = 3
+	slowFuel  = 1_000_000
 )
 
 // feedBudget is the fuel of a call with n bytes of input.

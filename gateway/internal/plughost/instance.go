@@ -348,7 +348,11 @@ func (i *instance) run(f api.Function, name string, c *host.Call, third uint32) 
 		return err
 	}
 	i.stack[0], i.stack[1], i.stack[2] = uint64(len(c.In)), uint64(len(c.Spans)), uint64(third)
+	begun := i.host.ticks.Load()
 	err := i.call(f, name, max(feedBudget(len(c.In))-c.Spent, 0))
+	if i.host.ticks.Load()-begun >= slowTicks {
+		i.slow(name)
+	}
 	if err == nil {
 		err = i.result(name, c)
 	}
@@ -357,6 +361,13 @@ func (i *instance) run(f api.Function, name string, c *host.Call, third uint32) 
 	}
 	i.observe(name, len(c.In), len(c.Records))
 	return err
+}
+
+// slow reports a call that took long, unless it may be that it only waited.
+func (i *instance) slow(export string) {
+	if used := i.budget - int64(i.fuel.Get()); used >= slowFuel {
+		i.plugin.Report("", i.fault(export, KindSlow, fmt.Errorf("%d instructions took more than %v", used, (slowTicks-1)*slowTick)))
+	}
 }
 
 // endsEarly reports whether a feed that ends with this kind is followed by another of the same bytes.
