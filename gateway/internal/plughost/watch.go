@@ -70,9 +70,7 @@ func (r *Registry) Watch(ctx context.Context, dir string) {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	for ctx.Err() == nil {
-		begun := time.Now()
-		r.scan(ctx, dir, begun, holdFor)
-		t.Reset(max(pollEvery, 10*time.Since(begun))) // a slow folder is not all that is looked at
+		r.scan(ctx, dir, time.Now(), holdFor)
 		select {
 		case <-ctx.Done():
 		case <-t.C:
