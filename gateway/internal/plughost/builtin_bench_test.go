@@ -5,12 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/gateway/internal/plughost"
+	w "github.com/weirgate/weir/gateway/internal/sandbox/wasmtest"
 	"github.com/weirgate/weir/plugins/builtin"
 )
 
@@ -195,5 +198,25 @@ func BenchmarkRoundRobin(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkEmptyCall is what the engine takes for a call of a function that does nothing: the measure for
+// BenchmarkRoundRobin, since it differs between machines and hours.
+func BenchmarkEmptyCall(b *testing.B) {
+	m := &w.Module{}
+	typ := m.Type([]byte{w.I32, w.I32, w.I32}, []byte{w.I64})
+	m.Export("f", w.Func, m.Func(typ, nil, w.I64Const(0)))
+	rt := wazero.NewRuntime(b.Context())
+	defer rt.Close(b.Context())
+	mod, err := rt.Instantiate(b.Context(), m.Bytes())
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, stack := mod.ExportedFunction("f"), make([]uint64, 3)
+	for b.Loop() {
+		if err := f.CallWithStack(b.Context(), stack); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
