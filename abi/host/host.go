@@ -146,9 +146,8 @@ func (s *Stream) idle() bool { return !s.raw && !s.ended && len(s.buf) == 0 && !
 // quick is Feed for one piece where nothing is pending, which is what most deltas are. Most of these are one
 // piece of content: then there is nothing to check but that record, and nothing to keep.
 func (s *Stream) quick(p []byte) error {
-	s.in = p
-	copy(s.saved, s.call.Window)
-	s.call.In, s.call.Spans, s.call.Flags, s.call.Records, s.call.Spent = p, nil, 0, s.call.Records[:0], 0
+	s.in, s.call.Spent = p, 0
+	s.prepare(0)
 	if err := s.guest.Feed(&s.call); err != nil {
 		err = s.fail(abi.ExportFeed, err)
 		s.settle()

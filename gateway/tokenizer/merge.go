@@ -1,6 +1,10 @@
 package tokenizer
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/weirgate/weir/gateway/tokenizer/internal/minheap"
+)
 
 // none marks a pair without a merge; no id is that high.
 const none = ^uint32(0)
@@ -14,7 +18,7 @@ type merger struct {
 	ids   []uint32
 	flat  [flatPiece + 1]flatPart
 	parts []part
-	heap  []uint64 // rank << 32 | index of the left part
+	heap  minheap.Heap // rank << 32 | index of the left part
 }
 
 type flatPart struct{ id, rank uint32 }
@@ -78,7 +82,7 @@ func (m *merger) mergeLong(dst []uint32, piece string, pairs *pairTable) []uint3
 		m.rank(int32(i), pairs)
 	}
 	for len(m.heap) > 0 {
-		top := m.pop()
+		top := m.heap.Pop()
 		rank, at := uint32(top>>32), int32(uint32(top))
 		p := &m.parts[at]
 		if p.rank != rank {
@@ -109,43 +113,8 @@ func (m *merger) rank(i int32, pairs *pairTable) {
 		return
 	}
 	if p.rank = pairs.get(p.id, m.parts[p.next].id); p.rank != none {
-		m.push(uint64(p.rank)<<32 | uint64(i))
+		m.heap.Push(uint64(p.rank)<<32 | uint64(i))
 	}
-}
-
-func (m *merger) push(v uint64) {
-	h := append(m.heap, v)
-	for i := len(h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if h[up] <= h[i] {
-			break
-		}
-		h[up], h[i] = h[i], h[up]
-		i = up
-	}
-	m.heap = h
-}
-
-func (m *merger) pop() uint64 {
-	h := m.heap
-	top, n := h[0], len(h)-1
-	h[0], h = h[n], h[:n]
-	for i := 0; ; {
-		low := 2*i + 1
-		if low >= n {
-			break
-		}
-		if low+1 < n && h[low+1] < h[low] {
-			low++
-		}
-		if h[i] <= h[low] {
-			break
-		}
-		h[i], h[low] = h[low], h[i]
-		i = low
-	}
-	m.heap = h
-	return top
 }
 
 // pairTable maps a pair of ids to the id they merge to: open addressing with a multiplier of its own in

@@ -2,8 +2,6 @@ package plughost
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,7 +50,7 @@ func (r *Registry) recheck(p *Plugin) {
 		return
 	}
 	b, err := read(p.Origin, r.host.o.Limits.Size)
-	if sum := sha256.Sum256(b); err != nil || hex.EncodeToString(sum[:]) != p.Digest {
+	if err != nil || digestOf(b) != p.Digest {
 		return
 	}
 	if key, err := r.rules.signed(p.Origin, b); err == nil {

@@ -25,11 +25,6 @@ const (
 	KindBusy     Kind = "busy"     // no instance came free in time, which need not be the guest's fault
 )
 
-// Kinds returns all of them, for labels of metrics.
-func Kinds() []Kind {
-	return []Kind{KindTrap, KindFuel, KindDepth, KindMemory, KindRecords, KindProtocol, KindExit, KindRefused, KindSlow, KindBusy}
-}
-
 // Fault is a call of a guest that failed.
 type Fault struct {
 	Kind    Kind

@@ -68,9 +68,8 @@ func (h *Host) load(ctx context.Context, name string, wasm []byte, origin string
 	if err := checkExports(module); err != nil {
 		return nil, err
 	}
-	digest, core := sha256.Sum256(wasm), sha256.Sum256(prepared)
 	p := &Plugin{
-		Digest: hex.EncodeToString(digest[:]), core: hex.EncodeToString(core[:]), Origin: origin,
+		Digest: digestOf(wasm), core: digestOf(prepared), Origin: origin,
 		host: h, module: module, stub: newStub(newLineLog(h.log, origin)),
 		parsers: map[poolKey]*Parser{}, planners: map[poolKey]*Planner{},
 	}
@@ -84,6 +83,12 @@ func (h *Host) load(ctx context.Context, name string, wasm []byte, origin string
 	}
 	p.stub.log.rename(p.Name)
 	return p, nil
+}
+
+// digestOf is the SHA-256 of bytes, in hex.
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // trial makes one instance, so that what cannot run is refused at load and not at the first request.

@@ -2,8 +2,6 @@ package plughost
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -170,8 +168,7 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 			return
 		}
 	}
-	sum := sha256.Sum256(b)
-	f.tried = hex.EncodeToString(sum[:])
+	f.tried = digestOf(b)
 	if err == nil && f.plugin != nil && f.plugin.Digest == f.tried {
 		if err = r.rules.permits(f.plugin); err == nil {
 			f.err, f.clash, f.told = nil, "", ""
@@ -181,7 +178,7 @@ func (r *Registry) take(ctx context.Context, f *file, now time.Time) {
 	var p *Plugin
 	if err == nil {
 		if p = f.takeAhead(f.tried); p == nil {
-			p, err = r.loadOnce(ctx, f, b)
+			p, err = r.loadOnce(ctx, f, b, f.tried)
 		}
 	}
 	if err == nil {
@@ -215,18 +212,17 @@ func (r *Registry) ahead(ctx context.Context, f *file) {
 	if err != nil {
 		return
 	}
-	if sum := sha256.Sum256(b); f.plugin != nil && f.plugin.Digest == hex.EncodeToString(sum[:]) {
+	digest := digestOf(b)
+	if f.plugin != nil && f.plugin.Digest == digest {
 		return
 	}
-	if p, err := r.loadOnce(ctx, f, b); err == nil {
+	if p, err := r.loadOnce(ctx, f, b, digest); err == nil {
 		f.next = p
 	}
 }
 
 // loadOnce is load, but does not try a second time what failed by itself.
-func (r *Registry) loadOnce(ctx context.Context, f *file, b []byte) (*Plugin, error) {
-	sum := sha256.Sum256(b)
-	digest := hex.EncodeToString(sum[:])
+func (r *Registry) loadOnce(ctx context.Context, f *file, b []byte, digest string) (*Plugin, error) {
 	if digest == f.failed {
 		return nil, f.failure
 	}

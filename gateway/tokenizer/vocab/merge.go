@@ -1,5 +1,7 @@
 package vocab
 
+import "github.com/weirgate/weir/gateway/tokenizer/internal/minheap"
+
 // flatPiece is the most symbols that are merged by looking at all pairs for each merge: for few of them
 // that beats a heap.
 const flatPiece = 48
@@ -16,7 +18,7 @@ type merger struct {
 	ids  []uint32 // the symbols to merge
 	flat [flatPiece]flatSymbol
 	list []symbol
-	heap []uint64 // rank << 32 | index of the left symbol
+	heap minheap.Heap // rank << 32 | index of the left symbol
 }
 
 type flatSymbol struct {
@@ -83,7 +85,7 @@ func (m *merger) mergeLong(dst []uint32, p *pairs) []uint32 {
 		m.rank(int32(i), p)
 	}
 	for len(m.heap) > 0 {
-		top := m.pop()
+		top := m.heap.Pop()
 		at := int32(uint32(top))
 		s := &m.list[at]
 		if s.val>>32 != top>>32 {
@@ -114,41 +116,6 @@ func (m *merger) rank(i int32, p *pairs) {
 		return
 	}
 	if s.val = p.get(s.id, m.list[s.next].id); s.val != noMerge {
-		m.push(s.val>>32<<32 | uint64(uint32(i)))
+		m.heap.Push(s.val>>32<<32 | uint64(uint32(i)))
 	}
-}
-
-func (m *merger) push(v uint64) {
-	h := append(m.heap, v)
-	for i := len(h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if h[up] <= h[i] {
-			break
-		}
-		h[up], h[i] = h[i], h[up]
-		i = up
-	}
-	m.heap = h
-}
-
-func (m *merger) pop() uint64 {
-	h := m.heap
-	top, n := h[0], len(h)-1
-	h[0], h = h[n], h[:n]
-	for i := 0; ; {
-		low := 2*i + 1
-		if low >= n {
-			break
-		}
-		if low+1 < n && h[low+1] < h[low] {
-			low++
-		}
-		if h[i] <= h[low] {
-			break
-		}
-		h[i], h[low] = h[low], h[i]
-		i = low
-	}
-	m.heap = h
-	return top
 }
