@@ -37,6 +37,9 @@ type Request struct {
 	Model  string // the engine's own name of the model
 	Prompt string // rendered text; empty when the engine renders by itself
 	IDs    []uint32
+	// IDsText is IDs as the elements of a JSON array, without its brackets, where somebody had them in that
+	// form already; else nil.
+	IDsText []byte
 	// Conversation is the turn's request; engines that render by themselves, and sim's actor, read it.
 	Conversation *conv.Request
 	MaxTokens    int      // 0: the engine's own limit
@@ -104,7 +107,8 @@ type Fragment struct {
 type Delta struct {
 	Bytes     []byte // generated text, cut anywhere, also within a character
 	Spans     []record.Span
-	Tokens    int // tokens behind Bytes, 0 when the engine does not say
+	Tokens    int      // tokens behind Bytes, 0 when the engine does not say
+	IDs       []uint32 // their ids, where the engine tells them: all of the delta's, or nil
 	Fragments []Fragment
 	Usage     *Usage
 	Finish    *Finish

@@ -166,6 +166,21 @@ type Sampling struct {
 	IgnoreEOS                         bool
 }
 
+// Prompting is what a request says of how its prompt is made, beside TemplateArgs.
+type Prompting struct {
+	// Continue: the last message is the assistant's, and the model goes on where it ends: no turn is
+	// closed behind it and none begun.
+	Continue bool
+	// NoGeneration: the prompt ends behind the last message, without the start of a new turn.
+	NoGeneration bool
+	// Echo: the answer begins with the text of the last message where that is the assistant's.
+	Echo bool
+	// Documents is a JSON array as received; nil when absent.
+	Documents []byte
+	// Template is a chat template to use in place of the model's; empty when absent.
+	Template string
+}
+
 // Request is one turn's request, whatever surface it came by.
 type Request struct {
 	Model     string // as the client wrote it
@@ -180,6 +195,7 @@ type Request struct {
 	Stream    bool
 	// TemplateArgs is chat_template_kwargs, a JSON object as received; nil when absent.
 	TemplateArgs []byte
+	Prompting    Prompting
 	// Session is the client's own name for the conversation, for affinity and the prefix ledger.
 	Session string
 	// User is an end-user id, opaque.
