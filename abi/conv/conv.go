@@ -58,15 +58,15 @@ const (
 
 // Part is one piece of a message.
 type Part struct {
-	Kind   PartKind
-	Text   string
-	Seal   string // opaque: an Anthropic signature or redacted data, or Responses encrypted_content
+	Kind PartKind
+	Text string
+	Seal string // opaque: an Anthropic signature or redacted data, or Responses encrypted_content
 	// Volatile: the client is known to take the part away again, as it does with reminders at the end of a
 	// message, so that its going breaks no promise.
 	Volatile bool
-	Call   *ToolCall
-	Result *ToolResult
-	Media  *Media
+	Call     *ToolCall
+	Result   *ToolResult
+	Media    *Media
 }
 
 // ToolKind tells function tools from custom ones.
