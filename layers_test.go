@@ -82,7 +82,7 @@ var rules = []rule{
 	{of: []string{"gateway/internal/assemble/..."}, may: []string{std, "abi/...", "engines", "gateway/internal/assemble/...", "gateway/internal/fault"}, why: "records in, or fragments that an engine parsed already; events out"},
 	{of: []string{"gateway/internal/sandbox/..."}, may: []string{std, "gateway/internal/sandbox/...", "github.com/tetratelabs/wazero/..."}, why: "it judges modules before anything runs them"},
 	{
-		of: []string{"gateway/internal/plughost/..."}, may: []string{std, "abi/...", "gateway/internal/sandbox/...", "gateway/internal/fault", "gateway/internal/plughost/...", "github.com/tetratelabs/wazero/..."},
+		of: []string{"gateway/internal/plughost/..."}, may: []string{std, "abi/...", "gateway/internal/sandbox/...", "gateway/internal/fault", "gateway/internal/plughost/...", "github.com/tetratelabs/wazero/...", "golang.org/x/sys/..."},
 		why: "the host of plugins knows no turn, surface or configuration",
 	},
 	{of: []string{"gateway/internal/config/..."}, may: []string{std, "abi/...", "configs", "gateway/internal/fault", "gateway/internal/secret", "gateway/internal/config/...", "github.com/BurntSushi/toml/..."}, why: "configuration is read before anything that it configures exists"},
@@ -101,6 +101,7 @@ var libraries = []library{
 	{"github.com/gorilla/websocket", []string{"gateway/internal/transport/ws"}, "one writer goroutine a connection is a rule that one package can keep"},
 	{"github.com/BurntSushi/toml", []string{"gateway/internal/config"}, "configuration is decoded strictly, once"},
 	{"github.com/prometheus/client_golang", []string{"gateway/internal/telemetry"}, "metrics have one home for names and labels"},
+	{"golang.org/x/sys", []string{"gateway/internal/plughost"}, "only the host of plugins asks for a thread's clock"},
 	{"github.com/klauspost/compress", []string{"gateway/internal/httpapi"}, "bodies are inflated where they are bounded"},
 }
 

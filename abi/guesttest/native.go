@@ -50,6 +50,7 @@ func (n *native) Start(window, start []byte) (err error) {
 
 // Feed runs the program's Feed.
 func (n *native) Feed(c *host.Call) (err error) {
+	c.Keep()
 	n.enter(c.Window)
 	defer n.leave(c.Window, &err)
 	n.load(c)
@@ -60,6 +61,7 @@ func (n *native) Feed(c *host.Call) (err error) {
 
 // Finish runs the program's Finish.
 func (n *native) Finish(c *host.Call, why abi.Why) (err error) {
+	c.Keep()
 	n.enter(c.Window)
 	defer n.leave(c.Window, &err)
 	n.load(c)

@@ -9,17 +9,25 @@ import (
 )
 
 // Call is one feed or finish. The guest reads In, Spans and Flags, reads and writes Window, and appends
-// to Records with Ptr as an offset into In. All memory is the stream's; nothing is kept by the guest.
+// to Records with Ptr as an offset into In. All memory is the stream's; nothing is kept by the guest. A
+// guest that changes Window calls Keep before; one whose call fails may leave the window in any state.
 type Call struct {
-	Window  []byte
-	In      []byte
-	Spans   []record.Span
-	Flags   uint32
-	Records []record.Record
+	Window []byte
+	In     []byte
+	Flags  uint32
 	// Spent is what a guest that meters its calls took for the earlier calls of the same feed or finish: a
 	// guest that returns early does not get more for that. The guest adds to it, the stream sets it to 0.
-	Spent int64
+	Spent   int64
+	Records []record.Record
+	Spans   []record.Span
+
+	before []byte // window before the call, where it was kept
 }
+
+// Keep puts the window aside, so that the stream can go back to it. Only a call whose records end with a name
+// is ever taken back, so a guest that knows its records before it changes the window may leave Keep out for
+// others.
+func (c *Call) Keep() { c.before = append(c.before[:0], c.Window...) }
 
 // Guest runs calls of one configured plugin. It may be shared by streams; whether it may be called
 // concurrently is the implementation's matter. After an error the window and the records are undefined.

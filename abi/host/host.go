@@ -4,6 +4,7 @@
 package host
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -11,24 +12,25 @@ import (
 	"github.com/weirgate/weir/abi/record"
 )
 
-// Stream drives one stream. It is used by one goroutine. The zero value is not usable; see Open.
+// Stream drives one stream. It is used by one goroutine. The zero value is not usable; see Open. The fields
+// are in the order of their use: a feed of a stream among thousands finds none of them in a near cache.
 type Stream struct {
-	guest   Guest
-	sink    Sink
-	call    Call
-	saved   []byte        // window before the call, to go back to
-	buf     []byte        // what is held between two feeds
+	raw    bool
+	ended  bool
+	hasRef bool
+	fed    bool
+	told   bool
+	guest  Guest
+	sink   Sink
+	buf    []byte // what is held between two feeds
+	call   Call
+	first  [8]record.Record // memory for the records of a call; more are rare
+
 	in      []byte        // within a feed or finish: what is still to be consumed, in buf or in the caller's bytes
 	spans   []record.Span // of in, or of buf between two feeds
 	refused record.Span   // verdict that stands: no call begins or gets its name at or before Off
-	hasRef  bool
-	first   [8]record.Record // memory for the records of a call; more are rare
-	raw     bool
-	ended   bool
 	dropped int
 	fault   *Fault
-	told    bool
-	fed     bool
 }
 
 // firstHeld is the room that a stream makes for held bytes when it first has some: markers and short headers,
@@ -39,11 +41,7 @@ const firstHeld = 64
 // stream in raw mode, and the error tells why.
 func Open(g Guest, sink Sink, start []byte) (*Stream, error) {
 	s := &Stream{guest: g, sink: sink}
-	t := g.Template()
-	n := len(t)
-	b := make([]byte, n+n)
-	s.call.Window, s.saved = b[:n:n], b[n:]
-	copy(s.call.Window, t)
+	s.call.Window = bytes.Clone(g.Template())
 	s.call.Records = s.first[:0]
 	if err := g.Start(s.call.Window, start); err != nil {
 		s.raw, s.fault = true, &Fault{Export: abi.ExportStart, Err: err}
@@ -79,9 +77,8 @@ func (s *Stream) Dropped() int { return s.dropped }
 // Held is the number of bytes waiting for more.
 func (s *Stream) Held() int { return len(s.buf) }
 
-// fail makes the stream raw: the window goes back to before the call, what is held becomes text.
+// fail makes the stream raw: what is held becomes text, and the guest is not called again.
 func (s *Stream) fail(export string, err error) error {
-	copy(s.call.Window, s.saved)
 	s.raw = true
 	if s.fault == nil {
 		s.fault = &Fault{Export: export, Err: err}
@@ -141,24 +138,25 @@ func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
 }
 
 // idle reports that nothing is pending: what is fed next begins a call of its own.
-func (s *Stream) idle() bool { return !s.raw && !s.ended && len(s.buf) == 0 && !s.hasRef }
+func (s *Stream) idle() bool { return !s.raw && !s.ended && !s.hasRef && len(s.buf) == 0 }
 
 // quick is Feed for one piece where nothing is pending, which is what most deltas are. Most of these are one
 // piece of content: then there is nothing to check but that record, and nothing to keep.
 func (s *Stream) quick(p []byte) error {
-	s.in, s.call.Spent = p, 0
-	s.prepare(0)
-	if err := s.guest.Feed(&s.call); err != nil {
+	c := &s.call
+	c.In, c.Flags, c.Spent, c.Records, c.Spans, c.before = p, 0, 0, c.Records[:0], nil, c.before[:0]
+	if err := s.guest.Feed(c); err != nil {
+		s.in = p
 		err = s.fail(abi.ExportFeed, err)
 		s.settle()
 		return err
 	}
-	if recs := s.call.Records; len(recs) == 1 {
+	if recs := c.Records; len(recs) == 1 {
 		if r := &recs[0]; r.Ptr == 0 && int(r.Len) == len(p) && content(r) {
-			s.in = nil
 			return s.sink.Record(*r, p)
 		}
 	}
+	s.in = p
 	err := s.taken(0)
 	s.settle()
 	return err
@@ -300,8 +298,7 @@ func (s *Stream) finish(why abi.Why) error {
 }
 
 func (s *Stream) prepare(flags uint32) {
-	copy(s.saved, s.call.Window)
-	s.call.In, s.call.Flags, s.call.Records = s.in, flags, s.call.Records[:0]
+	s.call.In, s.call.Flags, s.call.Records, s.call.before = s.in, flags, s.call.Records[:0], s.call.before[:0]
 	s.call.Spans = s.spans
 	if s.hasRef {
 		s.spans = append(s.spans, s.refused)
@@ -416,7 +413,7 @@ func (s *Stream) refuse(recs []record.Record) error {
 	if s.hasRef && off <= s.refused.Off {
 		return fmt.Errorf("%w: a call at %d though it was refused up to %d", ErrProtocol, off, s.refused.Off)
 	}
-	copy(s.call.Window, s.saved)
+	copy(s.call.Window, s.call.before)
 	s.refused, s.hasRef = record.Span{Off: off, Token: abi.RefusedToken}, true
 	return nil
 }

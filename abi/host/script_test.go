@@ -69,7 +69,7 @@ func (g *script) call(export string, c *host.Call) error {
 	if s.spans != nil && !slices.Equal(s.spans, c.Spans) {
 		g.t.Errorf("call %d: spans %v, expected %v", g.calls-1, c.Spans, s.spans)
 	}
-	if len(c.Window) > 0 {
+	if c.Keep(); len(c.Window) > 0 {
 		c.Window[0]++
 	}
 	pos := 0

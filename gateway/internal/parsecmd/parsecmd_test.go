@@ -50,6 +50,7 @@ func (g *toy) parse(c *host.Call, final bool) {
 			refused = int(s.Off)
 		}
 	}
+	c.Keep()
 	for o.Pos() < len(c.In) {
 		in := c.In[o.Pos():]
 		switch st := &c.Window[0]; *st {

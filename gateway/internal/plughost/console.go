@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/tetratelabs/wazero/api"
 )
 
 const (
@@ -63,27 +61,22 @@ func (l *lineLog) rename(name string) {
 	l.mu.Unlock()
 }
 
-// console is what one instance does to the outside: what it writes, and how often it waits. It is used
-// by the goroutine that calls the instance.
+// console is what one instance does to the outside: what it writes, how often it waits, and what it may use. It
+// is used by the goroutine that calls the instance.
 type console struct {
+	allowance
+
 	log  *lineLog
-	fuel api.MutableGlobal // of the instance
-	part []byte            // line that has not ended
-	said []byte            // beginning of what was written in the present call
+	part []byte // line that has not ended
+	said []byte // beginning of what was written in the present call
 
 	lines, naps int // logged and waited in the present call
 }
 
 // begin starts a call.
-func (c *console) begin() { c.said, c.lines, c.naps = c.said[:0], 0, 0 }
-
-// charge takes what an import is about to do from the fuel of the call. It does not return where that is not
-// enough: the call of the guest ends as if its own code had spent it.
-func (c *console) charge(n int) {
-	left := int64(c.fuel.Get()) - int64(n)
-	c.fuel.Set(uint64(left))
-	if left < 0 {
-		panic(errFuel)
+func (c *console) begin() {
+	if len(c.said) > 0 || c.lines+c.naps > 0 {
+		c.said, c.lines, c.naps = c.said[:0], 0, 0
 	}
 }
 

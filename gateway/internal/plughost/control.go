@@ -224,20 +224,16 @@ func (r *Registry) Unquarantine(name string) error {
 // trimEvery is how often idle instances are looked for.
 const trimEvery = 30 * time.Second
 
-// Tend closes instances that were not used for a while, and counts the ticks by which slow calls are found, until
-// ctx ends.
+// Tend closes instances that were not used for a while, until ctx ends.
 func (r *Registry) Tend(ctx context.Context) {
-	t := time.NewTicker(slowTick)
+	t := time.NewTicker(trimEvery)
 	defer t.Stop()
-	for n := 1; ; n++ {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			r.host.ticks.Add(1)
-			if n%int(trimEvery/slowTick) == 0 {
-				r.Trim()
-			}
+			r.Trim()
 		}
 	}
 }

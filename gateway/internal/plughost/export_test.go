@@ -40,5 +40,5 @@ func (p *Plugin) Instances() int {
 // RaceDetector tells that the race detector runs, which makes everything ten times slower.
 const RaceDetector = raceDetector
 
-// Tick counts one tick, as Registry.Tend does.
-func (h *Host) Tick() { h.ticks.Add(1) }
+// ThreadTime is the processor time that the calling thread has had.
+func ThreadTime() time.Duration { return threadTime() }

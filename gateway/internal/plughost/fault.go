@@ -14,14 +14,13 @@ type Kind string
 // Kinds of faults. Each budget that a guest can overrun is one of its own.
 const (
 	KindTrap     Kind = "trap"     // the code trapped: unreachable, a bad address, a division by zero
-	KindFuel     Kind = "fuel"     // a call ran for too long
+	KindFuel     Kind = "fuel"     // a call ran for too long, by its instructions or by the processor's time
 	KindDepth    Kind = "depth"    // functions called each other too deep
 	KindMemory   Kind = "memory"   // the code trapped with its memory grown to the limit
 	KindRecords  Kind = "records"  // a call returned too many records, or ones outside its input
 	KindProtocol Kind = "protocol" // a call broke another rule of the ABI
 	KindExit     Kind = "exit"     // the guest called proc_exit
 	KindRefused  Kind = "refused"  // a function returned an error
-	KindSlow     Kind = "slow"     // a call took long for the fuel it had; its result was taken all the same
 	KindBusy     Kind = "busy"     // no instance came free in time, which need not be the guest's fault
 )
 
@@ -68,6 +67,7 @@ func KindOf(err error) Kind {
 // Causes that KindOf tells apart.
 var (
 	errFuel    = errors.New("out of fuel")
+	errTime    = errors.New("out of time")
 	errDepth   = errors.New("calls nested too deep")
 	errMemory  = errors.New("memory at its limit")
 	errRecords = fmt.Errorf("%w: records", host.ErrProtocol)
@@ -86,14 +86,6 @@ const (
 	memoryPage   = 64 << 10
 )
 
-// What makes a call slow. Fuel counts instructions, and one that misses every cache takes a hundred times the
-// usual; a call that only waited for a processor has little fuel behind it. Ticks are those of Registry.Tend.
-const (
-	slowTick  = 25 * time.Millisecond
-	slowTicks = 3
-	slowFuel  = 1_000_000
-)
-
 // feedBudget is the fuel of a call with n bytes of input.
 func feedBudget(n int) int64 { return feedFuel + feedFuelByte*int64(n) }
 
@@ -106,8 +98,10 @@ func (i *instance) classify(export string, err error) *Fault {
 	switch {
 	case errors.Is(err, errExit):
 		f.Kind = KindExit
-	case int64(i.fuel.Get()) < 0:
-		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions were allowed", errFuel, i.budget)
+	case i.allowance.late:
+		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions took more than %v", errTime, i.allowance.used(), time.Duration(i.allowance.total/perUnit)+headStart)
+	case i.allowance.spent():
+		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions were allowed", errFuel, i.allowance.total)
 	case int32(uint32(i.depth.Get())) > int32(limits.Depth):
 		f.Kind, f.Err = KindDepth, fmt.Errorf("%w: at most %d", errDepth, limits.Depth)
 	case i.memory.Size() >= uint32(limits.MemoryPages)*memoryPage:

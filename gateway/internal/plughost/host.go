@@ -74,7 +74,6 @@ type Host struct {
 	module wazero.ModuleConfig // shared: making one costs more than an instance of a small guest
 	live   atomic.Int64
 	memory atomic.Int64 // of all instances, in bytes
-	ticks  atomic.Int64 // counted up every slowTick, where somebody does
 }
 
 // New returns a host. It fails when the cache directory cannot be used.

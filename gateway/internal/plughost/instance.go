@@ -28,8 +28,9 @@ type instance struct {
 
 	describe, open, start, feed, finish, reserve, plan api.Function // nil where not exported
 
-	fuel, depth api.MutableGlobal
-	budget      int64 // fuel that the present call began with
+	allowance *allowance
+	depth     api.MutableGlobal
+	tell      func(CallStats)
 
 	view               []byte // the whole memory, as of the last call
 	inPtr, inCap       uint32
@@ -84,7 +85,11 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 		p.host.memory.Add(-claims)
 		return nil, errors.New("the module is not metered")
 	}
-	i := &instance{guts: &guts{module: m, stub: p.stub, host: p.host, claims: claims}, plugin: p, memory: m.Memory(), console: p.stub.attach(m, fuel), fuel: fuel, depth: depth}
+	c := p.stub.attach(m, fuel)
+	i := &instance{
+		guts:   &guts{module: m, stub: p.stub, host: p.host, claims: claims},
+		plugin: p, memory: m.Memory(), console: c, allowance: &c.allowance, depth: depth, tell: p.host.o.OnCall,
+	}
 	i.lost = runtime.AddCleanup(i, (*guts).close, i.guts)
 	for name, f := range map[string]*api.Function{
 		abi.ExportDescribe: &i.describe,
@@ -132,10 +137,11 @@ func (t *trap) Unwrap() error { return t.err }
 // the guest said of a trap.
 func (i *instance) call(f api.Function, export string, fuel int64) error {
 	i.console.begin()
-	i.budget = fuel
-	i.fuel.Set(uint64(fuel))
+	i.allowance.begin(fuel)
 	// No deadline: a context that can be cancelled costs the engine a goroutine a call.
-	if err := f.CallWithStack(context.Background(), i.stack[:]); err != nil {
+	err := f.CallWithStack(context.Background(), i.stack[:])
+	i.allowance.end()
+	if err != nil {
 		err = &trap{err}
 		if word := i.console.word(); len(word) > 0 {
 			err = fmt.Errorf("%w (guest: %q)", err, word)
@@ -148,8 +154,8 @@ func (i *instance) call(f api.Function, export string, fuel int64) error {
 
 // observe tells Options.OnCall of a call that is over.
 func (i *instance) observe(export string, in, records int) {
-	if tell := i.plugin.host.o.OnCall; tell != nil {
-		tell(CallStats{Export: export, In: in, Records: records, Fuel: i.budget - int64(i.fuel.Get()), Memory: len(i.view)})
+	if i.tell != nil {
+		i.tell(CallStats{Export: export, In: in, Records: records, Fuel: i.allowance.used(), Memory: len(i.view)})
 	}
 }
 
@@ -323,6 +329,14 @@ func (i *instance) take(window []byte) error {
 	return nil
 }
 
+// leave copies the window out after a call, and keeps what it was where the call may be taken back.
+func (i *instance) leave(c *host.Call) error {
+	if n := len(c.Records); n > 0 && c.Records[n-1].Kind == record.Name {
+		c.Keep()
+	}
+	return i.take(c.Window)
+}
+
 func (i *instance) begin(window, start []byte) error {
 	if i.start == nil {
 		return nil
@@ -348,26 +362,15 @@ func (i *instance) run(f api.Function, name string, c *host.Call, third uint32) 
 		return err
 	}
 	i.stack[0], i.stack[1], i.stack[2] = uint64(len(c.In)), uint64(len(c.Spans)), uint64(third)
-	begun := i.host.ticks.Load()
 	err := i.call(f, name, max(feedBudget(len(c.In))-c.Spent, 0))
-	if i.host.ticks.Load()-begun >= slowTicks {
-		i.slow(name)
-	}
 	if err == nil {
 		err = i.result(name, c)
 	}
-	if n := len(c.Records); n > 0 && (f == i.finish || endsEarly(c.Records[n-1].Kind)) {
-		c.Spent += i.budget - int64(i.fuel.Get())
+	if n := len(c.Records); n > 0 && (name == abi.ExportFinish || endsEarly(c.Records[n-1].Kind)) {
+		c.Spent += i.allowance.used()
 	}
 	i.observe(name, len(c.In), len(c.Records))
 	return err
-}
-
-// slow reports a call that took long, unless it may be that it only waited.
-func (i *instance) slow(export string) {
-	if used := i.budget - int64(i.fuel.Get()); used >= slowFuel {
-		i.plugin.Report("", i.fault(export, KindSlow, fmt.Errorf("%d instructions took more than %v", used, (slowTicks-1)*slowTick)))
-	}
 }
 
 // endsEarly reports whether a feed that ends with this kind is followed by another of the same bytes.
@@ -385,7 +388,7 @@ func (i *instance) result(name string, c *host.Call) error {
 			r := &c.Records[len(c.Records)-1]
 			r.Kind, r.Flags = record.Kind(binary.LittleEndian.Uint16(b)), record.Flags(binary.LittleEndian.Uint16(b[2:]))
 			r.Ptr, r.Len, r.Aux = off, size, binary.LittleEndian.Uint32(b[12:])
-			return i.take(c.Window)
+			return i.leave(c)
 		}
 	}
 	return i.results(name, c)
@@ -401,7 +404,7 @@ func (i *instance) results(name string, c *host.Call) error {
 		c.Records, err = decode(c.Records, b, i.inPtr, uint32(len(c.In)))
 	}
 	if err == nil {
-		err = i.take(c.Window)
+		err = i.leave(c)
 	}
 	if err != nil {
 		return i.fault(name, KindOf(err), err)

@@ -66,7 +66,7 @@ func newStub(log *lineLog) *stub {
 }
 
 func (s *stub) attach(m api.Module, fuel api.MutableGlobal) *console {
-	c := &console{log: s.log, fuel: fuel}
+	c := &console{log: s.log, allowance: allowance{fuel: fuel}}
 	s.mu.Lock()
 	s.consoles[m] = c
 	s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *stub) instantiate(ctx context.Context, r wazero.Runtime) error {
 			return fmt.Errorf("imports of %s: %w", module, err)
 		}
 	}
-	return nil
+	return s.offerRefill(ctx, r)
 }
 
 func types(in []sandbox.ValueType) []api.ValueType {

@@ -1,9 +1,7 @@
 package plughost_test
 
 import (
-	"context"
 	"crypto/ed25519"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,7 +11,6 @@ import (
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/gateway/internal/plughost"
-	"github.com/weirgate/weir/gateway/internal/sandbox"
 	w "github.com/weirgate/weir/gateway/internal/sandbox/wasmtest"
 )
 
@@ -361,64 +358,4 @@ func TestQuarantineOfOneTenant(t *testing.T) {
 	if !p.Quarantined() {
 		t.Error("not quarantined by faults of several tenants")
 	}
-}
-
-// TestSlowCalls: a call that takes long by the clock and by its fuel counts as a fault, though its result is taken;
-// one that has little fuel behind it may only have waited.
-func TestSlowCalls(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name   string
-		rounds int32
-		ticks  int
-		faults int
-	}{
-		{"long", 300_000, 3, 1},
-		{"waited", 10, 3, 0},
-		{"in time", 300_000, 2, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			burn := w.I32Const(c.rounds) + w.LocalSet(3) + w.Loop + w.LocalGet(3) + w.I32Const(1) + w.Sub + "\x22\x03" + w.BrIf(0) + w.End
-			var imports []sandbox.Import
-			for _, im := range sandbox.Allowed() {
-				if im.Module == sandbox.ModuleWeir {
-					imports = append(imports, im)
-				}
-			}
-			// The clock moves while the guest writes to its log.
-			var h *plughost.Host
-			h = newHost(t, plughost.Options{Log: slog.New(onLine(func() {
-				for range c.ticks {
-					h.Tick()
-				}
-			}))})
-			said := w.I32Const(1) + w.I32Const(inAt) + w.I32Const(1) + w.Call(0)
-			p := load(t, h, tiny{imports: imports, feed: said + burn + allText()}.wasm())
-			r, err := p.Parser(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, f := parse(t, r, "x"); f != nil || got != `text "x"` {
-				t.Errorf("got %s, %v", got, f)
-			}
-			if n := p.Faults(); n != c.faults {
-				t.Errorf("%d faults, want %d", n, c.faults)
-			}
-		})
-	}
-}
-
-// onLine is a log that calls a function for each line of a guest.
-type onLine func()
-
-func (f onLine) Enabled(context.Context, slog.Level) bool { return true }
-func (f onLine) WithAttrs([]slog.Attr) slog.Handler       { return f }
-func (f onLine) WithGroup(string) slog.Handler            { return f }
-
-func (f onLine) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == "plugin wrote" {
-		f()
-	}
-	return nil
 }

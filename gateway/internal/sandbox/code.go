@@ -127,6 +127,9 @@ func (c *code) rest(s shape) {
 		c.arg = c.short("function index")
 		if c.below(c.arg, len(c.m.funcs), "function") {
 			c.call(c.m.funcs[c.arg], int(c.arg) < len(c.m.Imports))
+			if c.l.refills && int(c.arg) == len(c.m.Imports)-1 {
+				c.fork(1) // a test of the meter
+			}
 		}
 	case indirect:
 		c.indirect++

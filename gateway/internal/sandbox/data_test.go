@@ -49,7 +49,7 @@ func TestDataSegments(t *testing.T) {
 			}
 			in := m.Bytes()
 			out := prepare(t, in)
-			got, err := sandbox.Inspect(out, sandbox.DefaultLimits())
+			got, err := sandbox.InspectPrepared(out)
 			must(t, err)
 			if got.Segments != c.want {
 				t.Errorf("%d segments, want %d", got.Segments, c.want)
@@ -74,7 +74,7 @@ func TestDataNamed(t *testing.T) {
 	m.Data(9, []byte("b"))
 	m.Passive([]byte("xyz"))
 	out := prepare(t, m.Bytes())
-	got, err := sandbox.Inspect(out, sandbox.DefaultLimits())
+	got, err := sandbox.InspectPrepared(out)
 	must(t, err)
 	if got.Segments != 3 {
 		t.Errorf("%d segments, want 3", got.Segments)

@@ -14,10 +14,15 @@ func Operands(wasm []byte) (int, error) {
 	return n, c.err
 }
 
+// InspectPrepared is Inspect for what Prepare made.
+func InspectPrepared(wasm []byte) (*Module, error) {
+	l := DefaultLimits()
+	return Inspect(wasm, l.rewritten())
+}
+
 // Work returns what of Limits.Work a prepared module takes.
 func Work(prepared []byte) (int, error) {
-	l := DefaultLimits()
-	m, err := Inspect(prepared, l.rewritten())
+	m, err := InspectPrepared(prepared)
 	if err != nil {
 		return 0, err
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/weirgate/weir/gateway/internal/sandbox"
 )
 
+const outOfFuel = "out of fuel"
+
 // engine is a runtime that offers every import; none does anything, and the clock stands.
 func engine(tb testing.TB) wazero.Runtime {
 	tb.Helper()
@@ -49,6 +51,9 @@ func engine(tb testing.TB) wazero.Runtime {
 		}
 		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(f), valueTypes(i.Type.Params()), valueTypes(i.Type.Results())).Export(i.Name)
 	}
+	// Nobody gets more fuel.
+	refill := api.GoModuleFunc(func(context.Context, api.Module, []uint64) { panic(outOfFuel) })
+	builders[sandbox.ModuleHost] = rt.NewHostModuleBuilder(sandbox.ModuleHost).NewFunctionBuilder().WithGoModuleFunction(refill, nil, nil).Export(sandbox.ImportRefill)
 	for _, b := range builders {
 		if _, err := b.Instantiate(ctx); err != nil {
 			tb.Fatal(err)

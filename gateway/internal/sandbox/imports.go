@@ -6,6 +6,14 @@ const (
 	ModuleWeir = "weir1"
 )
 
+// ModuleHost and ImportRefill name the function without parameters and results that Prepare has a module
+// import: its code calls it when ExportFuel is below zero. It returns with the fuel at or above zero, or ends
+// the call with a panic. A guest cannot import it by itself.
+const (
+	ModuleHost   = "weir host"
+	ImportRefill = "refill"
+)
+
 // Parameters and results in the form of Signature.
 const (
 	none = ""

@@ -4,8 +4,8 @@ package sandbox
 // their indices are past its own. A module that exports one of the names itself is refused.
 const (
 	// ExportFuel is a mutable i64: what a call may still spend, an instruction one. It starts as 0: the
-	// host sets it before every call. A call that brings it below zero traps soon after, unless it ends
-	// first, and leaves it below zero.
+	// host sets it before every call. A call that brings it below zero calls ImportRefill soon after, unless
+	// it ends first.
 	ExportFuel = "weir fuel"
 	// ExportDepth is a mutable i32: how many functions are open, where one counts as more the larger it
 	// is. It is 0 between calls; a call that brings it above Limits.Depth traps and leaves it so.
@@ -16,9 +16,9 @@ const (
 // element of a table one. Growing the memory copies it, so that every page of the new one counts; they are
 // copied in order and into fresh memory, which costs less.
 const (
-	fuelImport = 500   // a call of the host
-	fuelGrow   = 100   // an attempt to grow the memory
-	fuelPage   = 8_192 // a page of what the memory would be
+	fuelImport = 500    // a call of the host
+	fuelGrow   = 100    // an attempt to grow the memory
+	fuelPage   = 11_000 // a page of what the memory would be: the largest memory is what one feed may ask for, once
 )
 
 // Where fuel is tested. Charged is every instruction, most of them as one, and what is moved where ways
@@ -60,6 +60,7 @@ type meter struct {
 	m           *Module
 	l           *Limits
 	fuel, depth uint32 // globals
+	refill      uint32 // function
 	types       []Signature
 	code        code
 
@@ -94,6 +95,11 @@ func (w *meter) body(f *body) []byte {
 	for c.begin(f); c.next(); alive = c.live {
 		if alive {
 			w.instruction()
+		}
+		if (c.op == opCall || c.op == opRefFunc) && c.arg >= w.refill {
+			w.upTo(c.at)
+			w.out = appendU32(append(w.out, c.op), c.arg+1)
+			w.copied = c.pos
 		}
 		if c.op == opReturn && f.calls {
 			w.upTo(c.at)
@@ -224,9 +230,10 @@ func (w *meter) settle() {
 	w.test()
 }
 
-// test traps if the fuel that lies on the stack is below zero.
+// test asks for more if the fuel that lies on the stack is below zero.
 func (w *meter) test() {
-	w.out = append(w.out, opI64Const, 0, opI64LtS, opIf, emptyBlock, opUnreachable, opEnd)
+	w.out = append(w.out, opI64Const, 0, opI64LtS, opIf, emptyBlock, opCall)
+	w.out = append(appendU32(w.out, w.refill), opEnd)
 	w.owed, w.code.debt = false, w.code.owed
 }
 

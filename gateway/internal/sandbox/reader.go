@@ -180,12 +180,13 @@ func (r *reader) signed(n int, what string) int64 {
 type constant struct {
 	op byte
 	v  int64
+	at int // where the number begins
 }
 
 // constant reads a constant expression: one instruction and its end.
 func (r *reader) constant(funcs, globals int) constant {
 	const what = "constant expression"
-	k := constant{op: r.byte(what)}
+	k := constant{op: r.byte(what), at: r.pos}
 	switch k.op {
 	case opI32Const:
 		k.v = int64(int32(r.signed(5, what)))

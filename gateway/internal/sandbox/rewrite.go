@@ -6,7 +6,9 @@ package sandbox
 func (l *Limits) rewritten() Limits {
 	out := *l
 	out.Size += 40*l.Size + 1<<20
-	out.Types += l.Functions
+	out.Types += l.Functions + 1
+	out.Imports++
+	out.refills = true
 	out.Globals += 2
 	out.Exports += 2
 	out.Name = max(out.Name, len(ExportDepth))
@@ -23,12 +25,17 @@ func (l *Limits) rewritten() Limits {
 func rewrite(wasm []byte, m *Module, l *Limits) []byte {
 	content := [idDataCount + 1][]byte{}
 	for _, s := range m.sections {
-		if s.id != idCustom {
+		switch s.id {
+		case idCustom:
+		case idGlobal, idExport, idElement, idData:
+			content[s.id] = renumber(wasm, s, m.named)
+		default:
 			content[s.id] = wasm[s.from:s.to]
 		}
 	}
-	w := &meter{m: m, l: l, fuel: uint32(len(m.globals)), depth: uint32(len(m.globals)) + 1, types: m.types}
+	w := &meter{m: m, l: l, fuel: uint32(len(m.globals)), depth: uint32(len(m.globals)) + 1, refill: uint32(len(m.Imports)), types: m.types}
 	w.code = code{reader: reader{b: wasm}, m: m, l: l}
+	content[idImport] = more(content[idImport], appendImport(nil, ModuleHost, ImportRefill, w.leaves("")), 1)
 	if c := content[idCode]; c != nil {
 		content[idCode] = w.section(len(c))
 	}
@@ -60,6 +67,27 @@ func rewrite(wasm []byte, m *Module, l *Limits) []byte {
 		}
 	}
 	return out
+}
+
+// renumber returns a section with the functions that have a body numbered one higher, since one more is
+// imported. named are all namings of the module, in their order.
+func renumber(wasm []byte, s section, named []naming) []byte {
+	at := s.from
+	var out []byte
+	for _, n := range named {
+		if from, to := int(n.from), int(n.to); from >= at && to <= s.to {
+			out = appendU32(append(out, wasm[at:from]...), n.index+1)
+			at = to
+		}
+	}
+	return append(out, wasm[at:s.to]...)
+}
+
+func appendImport(dst []byte, module, name string, typ int) []byte {
+	for _, s := range [...]string{module, name} {
+		dst = append(appendU32(dst, uint32(len(s))), s...)
+	}
+	return appendU32(append(dst, byte(KindFunc)), uint32(typ))
 }
 
 // section returns the code section with its meters.

@@ -43,6 +43,8 @@ type Limits struct {
 	Pieces         int // data segments, after those that lie close together became one
 	Depth          int // functions that are open at a time; see ExportDepth
 	CustomSections int
+
+	refills bool // the function of ImportRefill may be imported
 }
 
 // DefaultLimits is what the gateway uses. A plugin of a standard Go toolchain stays below a half of
@@ -148,6 +150,7 @@ type Module struct {
 	widths      []width  // of types
 	funcs       []uint32 // type index of each function, imported ones first
 	declared    []bool   // functions that are named outside of code, by index
+	named       []naming // where those with a body are
 	globals     []globalType
 	memories    int
 	elemTypes   []ValueType // of each element segment
@@ -164,6 +167,12 @@ type Module struct {
 }
 
 type globalType struct{ mutable bool }
+
+// naming is where the index of a function stands, outside of code.
+type naming struct {
+	index    uint32
+	from, to int32
+}
 
 // section is where one section's content lies in the module.
 type section struct {
@@ -231,7 +240,8 @@ func Inspect(wasm []byte, l Limits) (*Module, error) {
 }
 
 // Prepare inspects a module and returns it as the engine may see it, with what Inspect read of it as it
-// came. Written into the code are the meters that ExportFuel and ExportDepth tell of. Custom sections are
+// came. Written into the code are the meters that ExportFuel and ExportDepth tell of, and added is the import
+// that ModuleHost tells of. Custom sections are
 // left out, since the engine decodes some of them with no bound on their counts; tables get a maximum,
 // since a table without one grows without limit; data segments that lie close together become one, since
 // the engine keeps each in every instance. The memory's maximum is the engine's own setting. The result

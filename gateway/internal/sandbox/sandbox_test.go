@@ -76,7 +76,7 @@ func TestPrepareRunsTheSame(t *testing.T) {
 	if m.Functions != 2 {
 		t.Errorf("got %+v", m)
 	}
-	again, err := sandbox.Inspect(out, sandbox.DefaultLimits())
+	again, err := sandbox.InspectPrepared(out)
 	if err != nil {
 		t.Fatalf("the result does not pass: %v", err)
 	}

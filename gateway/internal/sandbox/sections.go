@@ -187,6 +187,9 @@ func (in *inspector) importSection(r *reader) {
 			return
 		}
 		want, ok := lookup(module, name)
+		if module == ModuleHost && name == ImportRefill && in.l.refills {
+			want, ok = Signature{}, true
+		}
 		switch {
 		case !ok:
 			r.failf("%s.%s is not allowed", module, name)
@@ -209,11 +212,24 @@ func (in *inspector) functionSection(r *reader) {
 	in.m.Functions = n
 }
 
-// declare notes that a function is named outside of code, which lets code refer to it.
-func (in *inspector) declare(r *reader, k constant) {
-	if k.op == opRefFunc && r.err == nil {
-		in.m.declared[k.v] = true
+// declare notes that a function is named outside of code, which lets code refer to it. Its index stands
+// in front of what is read next, from at on.
+func (in *inspector) declare(r *reader, f uint32, at int) {
+	in.m.declared[f] = true
+	if int(f) >= len(in.m.Imports) {
+		in.m.named = append(in.m.named, naming{index: f, from: int32(at), to: int32(r.pos)})
 	}
+}
+
+// constant reads a constant expression.
+func (in *inspector) constant(r *reader, globals int) constant {
+	k := r.constant(len(in.m.funcs), globals)
+	if k.op == opRefFunc && r.err == nil {
+		r.pos-- // of the end
+		in.declare(r, uint32(k.v), k.at)
+		r.pos++
+	}
+	return k
 }
 
 func (in *inspector) tableSection(r *reader) {
@@ -258,7 +274,7 @@ func (in *inspector) globalSection(r *reader) {
 		if r.err == nil && mut > 1 {
 			r.failf("mutability %#x, want 0 or 1", mut)
 		}
-		in.declare(r, r.constant(len(in.m.funcs), i))
+		in.constant(r, i)
 		in.m.globals = append(in.m.globals, globalType{mutable: mut == 1})
 		in.m.mutable += int(mut)
 		in.m.vectors = in.m.vectors || t == V128
@@ -269,7 +285,9 @@ func (in *inspector) exportSection(r *reader) {
 	n := r.count("exports", 3, in.l.Exports)
 	seen := make(map[string]bool, n)
 	r.each("export", n, func(int) {
-		e := Export{Name: r.name("name", in.l.Name), Kind: Kind(r.byte("kind")), Index: r.u32("index")}
+		e := Export{Name: r.name("name", in.l.Name), Kind: Kind(r.byte("kind"))}
+		at := r.pos
+		e.Index = r.u32("index")
 		if r.err != nil {
 			return
 		}
@@ -298,7 +316,7 @@ func (in *inspector) exportSection(r *reader) {
 		}
 		if e.Kind == KindFunc {
 			e.Type = in.m.types[in.m.funcs[e.Index]]
-			in.m.declared[e.Index] = true
+			in.declare(r, e.Index, at)
 		}
 		in.m.Exports = append(in.m.Exports, e)
 	})
@@ -319,7 +337,7 @@ func (in *inspector) elementSection(r *reader) {
 			if r.err == nil && uint64(table) >= uint64(len(in.m.Tables)) {
 				r.failf("table %d of %d", table, len(in.m.Tables))
 			}
-			r.constant(len(in.m.funcs), len(in.m.globals))
+			in.constant(r, len(in.m.globals))
 		}
 		element := FuncRef
 		if flags&3 != 0 {
@@ -344,15 +362,16 @@ func (in *inspector) elementSection(r *reader) {
 // element is one element of a segment: an expression, or the index of a function.
 func (in *inspector) element(r *reader, expr bool) {
 	if expr {
-		in.declare(r, r.constant(len(in.m.funcs), len(in.m.globals)))
+		in.constant(r, len(in.m.globals))
 		return
 	}
+	at := r.pos
 	f := r.u32("function index")
 	if r.err == nil && uint64(f) >= uint64(len(in.m.funcs)) {
 		r.failf("function %d of %d", f, len(in.m.funcs))
 	}
 	if r.err == nil {
-		in.m.declared[f] = true
+		in.declare(r, f, at)
 	}
 }
 
@@ -370,7 +389,7 @@ func (in *inspector) dataSection(r *reader) {
 		}
 		var at constant
 		if flags != 1 {
-			at = r.constant(len(in.m.funcs), len(in.m.globals))
+			at = in.constant(r, len(in.m.globals))
 		}
 		size := r.u32("size")
 		if end := uint64(uint32(at.v)) + uint64(size); r.err == nil && at.op == opI32Const && end > uint64(in.m.Memory.Min)<<16 {
