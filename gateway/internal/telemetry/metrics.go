@@ -45,6 +45,7 @@ type Metrics struct {
 	sockets    prometheus.Gauge
 	reloads    *prometheus.CounterVec
 	beside     beside
+	prefixes   prefixes
 
 	mu      sync.Mutex // guards the following
 	plugins map[string]bool
@@ -103,9 +104,10 @@ func New(version string) *Metrics {
 			desc: prometheus.NewDesc("weir_inter_token_seconds", "Time between two tokens of a turn; tokens that came together share theirs evenly.", []string{"surface", "model", "tenant"}, nil),
 			of:   map[Labels]*gapHistogram{},
 		},
-		beside:  newBeside(),
-		plugins: map[string]bool{},
-		turnsOf: map[Labels]*series{},
+		beside:   newBeside(),
+		prefixes: newPrefixes(),
+		plugins:  map[string]bool{},
+		turnsOf:  map[Labels]*series{},
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("build_info", "Always 1; its labels say what runs.")), []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
@@ -116,6 +118,7 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.quarantine, m.turns, m.sockets, m.reloads, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.beside.collectors()...)
+	m.registry.MustRegister(m.prefixes.collectors()...)
 	return m
 }
 

@@ -24,8 +24,9 @@ import (
 type Prompt struct {
 	Text     string
 	IDs      []uint32
-	Tokens   int  // length in tokens
-	Estimate bool // Tokens is a guess: there is no vocabulary here
+	IDsText  []byte // IDs as the elements of a JSON array; nil where nobody has them so
+	Tokens   int    // length in tokens
+	Estimate bool   // Tokens is a guess: there is no vocabulary here
 	Start    []byte
 	Stops    []string
 }
@@ -72,6 +73,7 @@ type Turn struct {
 	Sink     Sink
 	Tap      event.Sink // sees every event before Sink does, if set
 	Shadow   Shadow     // runs beside Parser, if set
+	Output   *Output    // takes what the model wrote, if set; to be read when Run has returned
 	Times    Times
 	Meter    Meter
 }
@@ -334,6 +336,9 @@ func (r *run) delta(d *engines.Delta) error {
 		r.outcome.TTFT = max(now.Sub(r.begun), 1)
 	}
 	r.waiting = now
+	if r.Output != nil {
+		r.Output.add(d)
+	}
 	if d.Tokens > 0 {
 		r.output += d.Tokens
 		r.Meter.Tokens(d.Tokens)
@@ -402,6 +407,9 @@ func (r *run) end() error {
 			reason, seq = event.ReasonStopSequence, s
 		}
 	}
+	if r.Output != nil {
+		r.Output.end(seq == "" && (why == abi.WhyStop || why == abi.WhyLength))
+	}
 	u := r.total()
 	r.outcome.Usage = u
 	if err := r.asm.Finish(reason, seq, u); err != nil {
@@ -454,6 +462,6 @@ func (r *run) fail(ctx context.Context, err error) error {
 func RequestFor(id, model, session string, req *conv.Request, p *Prompt, maxTokens int) *engines.Request {
 	return &engines.Request{
 		ID: id, Model: model, Session: session, Prompt: p.Text, IDs: p.IDs, Conversation: req,
-		MaxTokens: maxTokens, Stop: p.Stops,
+		MaxTokens: maxTokens, Stop: p.Stops, IDsText: p.IDsText,
 	}
 }
