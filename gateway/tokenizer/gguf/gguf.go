@@ -36,6 +36,8 @@ type File struct {
 	Templates    map[string]string // the others, by name
 
 	model, pre            string
+	lengths               map[string]int64 // context lengths by architecture
+	named                 map[string]int64 // ids of tokens with a task, by the name of the task
 	tokens, merges        []string
 	scores                []float32
 	types                 []int32
@@ -80,7 +82,7 @@ func Read(r io.Reader) (*File, error) {
 	if pairs > maxPairs {
 		return nil, d.fail("%d pairs of metadata, want at most %d", pairs, maxPairs)
 	}
-	f := &File{Templates: make(map[string]string), unknown: -1, bos: -1, eos: -1}
+	f := &File{Templates: make(map[string]string), unknown: -1, bos: -1, eos: -1, lengths: make(map[string]int64), named: make(map[string]int64)}
 	for range pairs {
 		key := d.text(maxKey)
 		if d.err == nil {
@@ -132,6 +134,14 @@ func (f *File) read(d *reader, key string) {
 	default:
 		if name, ok := strings.CutPrefix(key, "tokenizer.chat_template."); ok {
 			f.Templates[name] = d.textOf(k)
+			return
+		}
+		if arch, ok := strings.CutSuffix(key, ".context_length"); ok {
+			f.lengths[arch] = d.number(k)
+			return
+		}
+		if task, ok := namedTask(key); ok {
+			f.named[task] = d.number(k)
 			return
 		}
 		d.skip(k, 0)
