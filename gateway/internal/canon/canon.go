@@ -1,5 +1,9 @@
 // Package canon makes requests that mean the same be the same before they are rendered, so that a
 // prompt's prefix stays what it was a turn ago.
+//
+// The decoders of the surfaces do their part: a string is the same as an array of one text, and cache marks,
+// ids of items and metadata are not decoded. What is left needs to know how clients behave; nothing
+// here depends on the model.
 package canon
 
 import (
@@ -54,14 +58,14 @@ func marked(p *conv.Part) bool { return p.Kind == conv.Text && strings.HasPrefix
 func strip(parts []conv.Part) []conv.Part {
 	out := make([]conv.Part, 0, len(parts))
 	for _, p := range parts {
-		if marked(&p) {
+		had := marked(&p)
+		for marked(&p) {
 			_, rest, _ := strings.Cut(p.Text, "\n")
-			if rest = strings.TrimLeft(rest, "\r\n"); rest == "" {
-				continue
-			}
-			p.Text = rest
+			p.Text = strings.TrimLeft(rest, "\r\n")
 		}
-		out = append(out, p)
+		if !had || p.Text != "" {
+			out = append(out, p)
+		}
 	}
 	return out
 }

@@ -30,6 +30,8 @@ func TestStripPreamble(t *testing.T) {
 		{"first line", []conv.Message{message(conv.System, header+"\n\nbe kind\nalways"), user}, []conv.Message{message(conv.System, "be kind\nalways"), user}},
 		{"whole message", []conv.Message{message(conv.System, header), user}, []conv.Message{user}},
 		{"later system message", []conv.Message{user, message(conv.System, header, "now")}, []conv.Message{user, message(conv.System, "now")}},
+		{"twice", []conv.Message{message(conv.System, header+"\n"+header+"\nbe kind", header)}, []conv.Message{message(conv.System, "be kind")}},
+		{"what stands twice stays", []conv.Message{message(conv.System, "a", header, "a", "a"), message(conv.System, "a")}, []conv.Message{message(conv.System, "a", "a", "a"), message(conv.System, "a")}},
 		{"developer", []conv.Message{message(conv.Developer, header+"\r\nx")}, []conv.Message{message(conv.Developer, "x")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -42,6 +44,9 @@ func TestStripPreamble(t *testing.T) {
 			}
 			if out == in || !reflect.DeepEqual(in.Messages[0], before) {
 				t.Error("the request given was changed")
+			}
+			if canon.StripPreamble(out) != out {
+				t.Error("the second time there is more to take off")
 			}
 		})
 	}

@@ -15,6 +15,7 @@ func (l *loader) check(c *Config) {
 	l.checkModels(c)
 	l.checkNames(c)
 	l.checkTenants(c)
+	l.checkGuards(c)
 	l.checkListeners(c)
 }
 
@@ -40,6 +41,9 @@ func (l *loader) checkEngines(c *Config) {
 		if o == nil || !l.clean(e.origin, "mode") {
 			continue
 		}
+		if o.Prompt == PromptIDs && o.Mode != ModeCompletions {
+			l.add(e.origin.fault("prompt", showText(string(o.Prompt))+" with mode "+string(o.Mode), `mode = "completions", or "text"`))
+		}
 		if o.Structured && o.Mode != ModeChat {
 			l.add(e.origin.fault("structured", "true with mode "+string(o.Mode), `mode = "chat", or false`))
 		}
@@ -59,12 +63,14 @@ func (l *loader) checkModels(c *Config) {
 		m := &c.Models[i]
 		l.checkLengths(m)
 		l.checkParsers(m)
+		l.checkPrompts(m)
 		for j, name := range m.Engines {
 			l.checkEngineOf(m, j, engines[name], names)
 		}
 		if m.EngineModel == "" {
 			m.EngineModel = m.ID
 		}
+		l.files(m)
 	}
 }
 
@@ -83,83 +89,6 @@ func (l *loader) checkEngineOf(m *Model, j int, e *Engine, names []string) {
 	l.checkRendering(m, e)
 	if m.EngineModel == "" && e.OpenAI != nil {
 		m.EngineModel = e.OpenAI.Model
-	}
-}
-
-func (l *loader) checkLengths(m *Model) {
-	if !l.clean(m.origin, "context", "max_output", "min_room") {
-		return
-	}
-	if m.MaxOutput > m.Context {
-		l.add(m.origin.fault("max_output", m.origin.given("max_output", m.MaxOutput), "at most context ("+show(int64(m.Context))+")"))
-	}
-	if m.MinRoom >= m.Context {
-		l.add(m.origin.fault("min_room", m.origin.given("min_room", m.MinRoom), "less than context ("+show(int64(m.Context))+")"))
-	}
-}
-
-// given shows a number and says so where it is the default's.
-func (o origin) given(key string, n int) string {
-	if o.at != nil && o.at.kids[key] == nil {
-		return show(int64(n)) + " by default"
-	}
-	return show(int64(n))
-}
-
-func (l *loader) checkParsers(m *Model) {
-	if m.Parser != "" && (m.Reasoning != "" || m.Tools != "") {
-		l.add(m.origin.fault("parser", showText(m.Parser)+" beside reasoning or tools", "either a parser that does both or the two"))
-	}
-	l.checkBeside(m)
-	if m.Thinking && m.Reasoning == "" && m.Parser == "" && l.clean(m.origin, "thinking", "reasoning", "parser") {
-		l.add(m.origin.fault("thinking", `"on" without a parser of reasoning`, `"off", or reasoning or parser set`))
-	}
-}
-
-// checkBeside checks the plugins that a model names beside its parser.
-func (l *loader) checkBeside(m *Model) {
-	const want = "a parser, or reasoning or tools, to stand beside"
-	none := m.Parser == "" && m.Reasoning == "" && m.Tools == "" && l.clean(m.origin, "parser", "reasoning", "tools")
-	if none && m.Shadow != "" {
-		l.add(m.origin.fault("shadow", showText(m.Shadow)+" and nothing that parses", want))
-	}
-	switch name := m.Canary.Parser; {
-	case name == "":
-	case none:
-		l.add(m.origin.table("canary").fault("parser", showText(name)+" and nothing that parses", want))
-	case name == m.Parser:
-		l.add(m.origin.table("canary").fault("parser", showText(name)+", which is the model's parser", "another plugin"))
-	}
-}
-
-// table is the place of a table under key.
-func (o origin) table(key string) origin {
-	t := origin{file: o.file, path: join(o.path, key)}
-	if o.at != nil {
-		t.at = o.at.kid(key)
-	}
-	return t
-}
-
-// checkRendering compares what a model says about prompts and output with what its engine does itself.
-func (l *loader) checkRendering(m *Model, e *Engine) {
-	if e.Kind == "" || !l.clean(e.origin, "mode", "structured") {
-		return
-	}
-	chat := e.OpenAI != nil && e.OpenAI.Mode == ModeChat
-	switch {
-	case chat && m.Family != "":
-		l.add(m.origin.fault("family", showText(m.Family), `none, since engine `+e.Name+` renders by itself (mode = "chat")`))
-	case !chat && m.Family == "" && l.clean(m.origin, "family"):
-		l.add(m.origin.fault("family", "nothing", choice(l.known.Families)))
-	}
-	if !chat || !e.OpenAI.Structured {
-		return
-	}
-	for _, p := range []struct{ key, value string }{{"parser", m.Parser}, {"reasoning", m.Reasoning}, {"tools", m.Tools}} {
-		if p.value != "" {
-			l.add(m.origin.fault(p.key, showText(p.value), "none, since engine "+e.Name+" parses by itself (structured = true)"))
-		}
 	}
 }
 
@@ -241,6 +170,36 @@ func (l *loader) checkTenantModels(ids map[string]bool, t Tenant) {
 			l.add(t.origin.element("models", i).here(showText(name), "the id of a model, or a pattern with *"))
 		}
 	}
+}
+
+// checkGuards refuses a guard that is asked for and that an engine would undo: one that gets no tokens makes
+// its own of the prompt. Where the file says nothing, the guard holds for the engines where it can.
+func (l *loader) checkGuards(c *Config) {
+	for i := range c.Tenants {
+		t := &c.Tenants[i]
+		if !t.Guard || t.origin.at == nil || t.origin.at.kids["guard"] == nil || !l.clean(t.origin, "models") {
+			continue
+		}
+		if m, e := c.unguarded(t); m != nil {
+			l.add(t.origin.fault("guard", "true, while engine "+e.Name+" of model "+showText(m.ID)+" takes no tokens", `engines with prompt = "ids", or false`))
+		}
+	}
+}
+
+// unguarded finds a model that a tenant may use, and an engine of it that gets no tokens.
+func (c *Config) unguarded(t *Tenant) (*Model, *Engine) {
+	for i := range c.Models {
+		m := &c.Models[i]
+		if !slices.ContainsFunc(t.Models, func(p string) bool { return Match(p, m.ID) }) {
+			continue
+		}
+		for _, name := range m.Engines {
+			if e := c.Engine(name); e != nil && e.OpenAI != nil && e.OpenAI.Prompt != PromptIDs {
+				return m, e
+			}
+		}
+	}
+	return nil, nil
 }
 
 func (l *loader) checkListeners(c *Config) {

@@ -15,6 +15,7 @@ type Config struct {
 	Server  Server
 	Log     Log
 	Plugins Plugins
+	Memory  Memory
 	Engines []Engine // in the order of their names
 	Models  []Model  // in the order of the file
 	Tenants []Tenant // in the order of the file
@@ -92,6 +93,12 @@ func (p *Plugins) FailureOf(name string) FailurePolicy {
 	return p.Failure
 }
 
+// Memory is what is remembered of conversations, in RAM.
+type Memory struct {
+	Turns  int64 // bytes of what models wrote; 0: nothing is remembered
+	Ledger int64 // bytes of what prompts began with
+}
+
 // Engine is something that generates. Exactly one of Sim and OpenAI is set, by its kind.
 type Engine struct {
 	Name   string
@@ -117,6 +124,7 @@ type Sim struct {
 type OpenAI struct {
 	URL            string // with the version, without a slash at the end: http://host:8000/v1
 	Mode           Mode
+	Prompt         PromptForm
 	Structured     bool // chat: it parses reasoning and tool calls itself
 	APIKeyEnv      string
 	APIKey         secret.Text // what APIKeyEnv held when the file was loaded
@@ -136,6 +144,15 @@ const (
 	ModeChat        Mode = "chat"        // the engine renders it
 )
 
+// PromptForm is what weir sends as a prompt.
+type PromptForm string
+
+// Forms of prompts.
+const (
+	PromptText PromptForm = "text"
+	PromptIDs  PromptForm = "ids" // of tokens
+)
+
 // TokenizeAPI is whose tokenize endpoint an engine has.
 type TokenizeAPI string
 
@@ -152,13 +169,17 @@ type Model struct {
 	Aliases      []string // other names; * stands for any text
 	Engines      []string // names of engines of this Config, in the order in which they are tried
 	EngineModel  string   // the engine's name of it; never empty
-	Family       string   // template dialect; empty: the engine renders
+	Dir          string   // absolute; folder of the model's own files; empty: none
+	GGUF         string   // absolute; file that holds them; empty: none
+	Family       string   // template dialect; empty: that of the files, else the engine or a plugin renders
+	Renderer     string   // plugin that renders prompts; empty: none
 	Reasoning    string   // built-in reasoning parser; empty: none
 	Tools        string   // built-in tool parser; empty: none
 	Parser       string   // dropped-in plugin that parses everything, in place of the two
 	Shadow       string   // plugin that parses beside them, to be compared and never sent; empty: none
 	Canary       Canary   // plugin that parses a share of the streams in their place
-	Policy       string   // template policy; empty: history is replayed as it came
+	Policy       string   // built-in template policy; empty: none
+	PolicyPlugin string   // plugin that is the template policy; with neither, history is replayed as it came
 	Context      int      // tokens of prompt and output together
 	MaxOutput    int      // tokens of output, at most
 	MinRoom      int      // tokens the prompt must leave, else it is an overflow
@@ -169,6 +190,13 @@ type Model struct {
 
 	origin origin
 }
+
+// Given reports whether the entry names a key, with whatever value. What the model's own files say holds
+// only where it does not.
+func (m *Model) Given(key string) bool { return m.origin.at != nil && m.origin.at.kids[key] != nil }
+
+// HasFiles reports whether the model's own files say what it is.
+func (m *Model) HasFiles() bool { return m.Dir != "" || m.GGUF != "" }
 
 // Canary is a parser that gets a share of a model's streams. The zero value is none.
 type Canary struct {
@@ -193,6 +221,9 @@ type Tenant struct {
 	Models        []string   // model ids, * stands for any text
 	Dispatch      bool       // streams carry tool_call_dispatch
 	StripPreamble bool       // volatile preambles of clients are taken off the prompt
+	ChatTemplate  bool       // requests may bring a chat template
+	Guard         bool       // control tokens never match what users and tools wrote
+	PrefixHeader  bool       // responses say what of the prompt was seen before
 	LogPrompts    bool       // content may be logged
 	MaxConcurrent int        // turns at a time; 0: no limit
 

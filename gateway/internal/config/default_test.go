@@ -20,7 +20,7 @@ var (
 func fields(t *testing.T) map[string][]string {
 	t.Helper()
 	tables := map[string]string{
-		"server": "[server]\nno = 1", "log": "[log]\nno = 1", "plugins": "[plugins]\nno = 1",
+		"server": "[server]\nno = 1", "log": "[log]\nno = 1", "plugins": "[plugins]\nno = 1", "memory": "[memory]\nno = 1",
 		"engines.sim":    "[engines.x]\nkind = \"sim\"\nno = 1",
 		"engines.openai": "[engines.x]\nkind = \"openai\"\nno = 1",
 		"models":         "[[models]]\nno = 1",
@@ -96,6 +96,7 @@ func TestDefaultShowsDefaults(t *testing.T) {
 		{"server", strip(got.Server), strip(want.Server)},
 		{"log", got.Log, want.Log},
 		{"plugins", got.Plugins, want.Plugins},
+		{"memory", got.Memory, want.Memory},
 		{"sim", got.Engine("sim").Sim, want.Engine("sim").Sim},
 		{"openai", got.Engine("vllm").OpenAI, bare.Engine("vllm").OpenAI},
 		{"models", public(got.Models), public(want.Models)},

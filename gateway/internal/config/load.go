@@ -105,6 +105,7 @@ func (l *loader) overlay(c *Config, file, text string) bool {
 	root.sub("server", func(t *table) { l.server(t, &c.Server) })
 	root.sub("log", func(t *table) { l.log(t, &c.Log) })
 	root.sub("plugins", func(t *table) { l.plugins(t, &c.Plugins) })
+	root.sub("memory", func(t *table) { l.memory(t, &c.Memory) })
 	l.serving(root, c)
 	l.tenants(root, c)
 	root.end()

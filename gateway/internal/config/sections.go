@@ -25,6 +25,7 @@ func builtin() *Config {
 		},
 		Log:     Log{Level: "info", Format: LogText},
 		Plugins: Plugins{Watch: true, Failure: FailureRaw, Quarantine: 5, MaxMemory: 4 << 30, MaxSticky: 64},
+		Memory:  Memory{Turns: 64 << 20, Ledger: 64 << 20},
 	}
 }
 
@@ -43,6 +44,7 @@ func builtinSim() Sim {
 func builtinOpenAI() OpenAI {
 	return OpenAI{
 		Mode:           ModeCompletions,
+		Prompt:         PromptText,
 		Tokenize:       TokenizeNone,
 		ConnectTimeout: 5 * time.Second,
 		IdleTimeout:    2 * time.Minute,
@@ -54,7 +56,7 @@ func builtinModel() Model {
 }
 
 func builtinTenant() Tenant {
-	return Tenant{Models: []string{"*"}, StripPreamble: true}
+	return Tenant{Models: []string{"*"}, StripPreamble: true, Guard: true, PrefixHeader: true}
 }
 
 func (l *loader) server(t *table, s *Server) {
@@ -131,6 +133,11 @@ func (l *loader) pluginSettings(t *table) map[string]PluginSettings {
 	return all
 }
 
+func (l *loader) memory(t *table, m *Memory) {
+	t.size("turns", &m.Turns, 0, 1<<42)
+	t.size("ledger", &m.Ledger, 1<<20, 1<<42)
+}
+
 // publicKey decodes what isPublicKey accepted.
 func publicKey(s string) ed25519.PublicKey {
 	b, err := base64.StdEncoding.DecodeString(s)
@@ -194,6 +201,7 @@ func (l *loader) openai(t *table) *OpenAI {
 	t.text("url", &o.URL, isURL)
 	o.URL = strings.TrimRight(o.URL, "/")
 	oneOf(t, "mode", &o.Mode, []Mode{ModeCompletions, ModeChat})
+	oneOf(t, "prompt", &o.Prompt, []PromptForm{PromptText, PromptIDs})
 	t.flag("structured", &o.Structured)
 	t.text("api_key_env", &o.APIKeyEnv, orEmpty(isVariable))
 	t.text("model", &o.Model, isLabel)
@@ -214,13 +222,17 @@ func (l *loader) model(t *table) Model {
 	t.texts("aliases", &m.Aliases, isAlias)
 	t.texts("engines", &m.Engines, isName)
 	t.text("engine_model", &m.EngineModel, isLabel)
+	t.text("dir", &m.Dir, isPath)
+	t.text("gguf", &m.GGUF, isPath)
 	optional(t, "family", &m.Family, l.known.Families)
+	t.text("renderer", &m.Renderer, orEmpty(isName))
 	optional(t, "reasoning", &m.Reasoning, l.known.Reasoning)
 	optional(t, "tools", &m.Tools, l.known.Tools)
 	t.text("parser", &m.Parser, orEmpty(isName))
 	t.text("shadow", &m.Shadow, orEmpty(isName))
 	t.sub("canary", func(c *table) { m.Canary = l.canary(c) })
 	optional(t, "policy", &m.Policy, l.known.Policies)
+	t.text("policy_plugin", &m.PolicyPlugin, orEmpty(isName))
 	t.number("context", &m.Context, 256, 100_000_000)
 	t.number("max_output", &m.MaxOutput, 1, 100_000_000)
 	t.number("min_room", &m.MinRoom, 0, 100_000_000)
@@ -268,6 +280,9 @@ func (l *loader) tenant(t *table) Tenant {
 	t.texts("models", &n.Models, isAlias)
 	t.flag("dispatch", &n.Dispatch)
 	t.flag("strip_preamble", &n.StripPreamble)
+	t.flag("chat_template", &n.ChatTemplate)
+	t.flag("guard", &n.Guard)
+	t.flag("prefix_header", &n.PrefixHeader)
 	t.flag("log_prompts", &n.LogPrompts)
 	t.number("max_concurrent", &n.MaxConcurrent, 0, 1_000_000)
 	return n

@@ -150,6 +150,8 @@ func Diff(old, next *Config) error {
 		{"plugins", "cache_dir", func(c *Config) string { return c.Plugins.CacheDir }},
 		{"plugins", "max_memory", func(c *Config) string { return formatSize(c.Plugins.MaxMemory) }},
 		{"plugins", "max_sticky", func(c *Config) string { return show(c.Plugins.MaxSticky) }},
+		{"memory", "turns", func(c *Config) string { return formatSize(c.Memory.Turns) }},
+		{"memory", "ledger", func(c *Config) string { return formatSize(c.Memory.Ledger) }},
 		{"plugins", "watch", func(c *Config) string { return show(c.Plugins.Watch) }},
 	} {
 		if was, is := s.of(old), s.of(next); was != is {

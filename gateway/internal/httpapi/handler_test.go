@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
+	"github.com/weirgate/weir/gateway/internal/surface"
 	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/surface/messages"
 	"github.com/weirgate/weir/gateway/internal/turn"
@@ -52,6 +54,20 @@ func (s *stub) Begin(_ context.Context, c *httpapi.Call) (*httpapi.Job, error) {
 }
 
 func (s *stub) Count(context.Context, *httpapi.Call) (int, bool, error) { return 42, true, s.refuse }
+
+func (s *stub) Tokenize(_ context.Context, c *httpapi.Call, r *surface.TokenizeRequest) (*surface.TokenizeResult, error) {
+	s.last.Store(c)
+	res := &surface.TokenizeResult{Tokens: []uint32{1, 2}, Context: 100}
+	if r.Strings {
+		res.Strings = []string{"a", r.Text}
+	}
+	return res, s.refuse
+}
+
+func (s *stub) Detokenize(_ context.Context, c *httpapi.Call, r *surface.DetokenizeRequest) ([]byte, error) {
+	s.last.Store(c)
+	return fmt.Append(nil, r.Model, r.Tokens), s.refuse
+}
 
 func (s *stub) Refused(string, string, error) { s.refused.Add(1) }
 

@@ -47,6 +47,10 @@ type Gateway interface { //nolint:interfacebloat // because it is the one seam b
 	Begin(ctx context.Context, c *Call) (*Job, error)
 	// Count counts the prompt of a request without running it.
 	Count(ctx context.Context, c *Call) (tokens int, estimate bool, err error)
+	// Tokenize gives the tokens of a text, or of a conversation, which is then the call's Request too.
+	Tokenize(ctx context.Context, c *Call, r *surface.TokenizeRequest) (*surface.TokenizeResult, error)
+	// Detokenize gives the text of tokens, special ones included.
+	Detokenize(ctx context.Context, c *Call, r *surface.DetokenizeRequest) ([]byte, error)
 	// Refused counts a request that was not understood or came too large, before it reached Begin.
 	Refused(surface, requestID string, err error)
 	// Models is the body of the model list a key may see, or of one model if id is not empty.
@@ -68,7 +72,7 @@ type Settings struct {
 	SocketStall  time.Duration
 }
 
-// Surfaces are the protocols served.
+// Surfaces are the protocols served. Where Chat is a surface.Tokens too, its endpoints are served.
 type Surfaces struct {
 	Chat     surface.Surface
 	Messages surface.Surface
@@ -96,6 +100,12 @@ func New(ctx context.Context, gw Gateway, s Surfaces, log *slog.Logger) *Handler
 		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { h.serveSocket(w, r, sf) })
 	}
 	h.mux.HandleFunc("POST /v1/messages/count_tokens", h.serveCount)
+	if t, ok := s.Chat.(surface.Tokens); ok {
+		for _, version := range [...]string{"", "/v1"} { // vLLM has them without
+			h.mux.HandleFunc("POST "+version+"/tokenize", func(w http.ResponseWriter, r *http.Request) { h.serveTokenize(w, r, t) })
+			h.mux.HandleFunc("POST "+version+"/detokenize", func(w http.ResponseWriter, r *http.Request) { h.serveDetokenize(w, r, t) })
+		}
+	}
 	h.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) { h.serveModels(w, r, "") })
 	h.mux.HandleFunc("GET /v1/models/{id...}", func(w http.ResponseWriter, r *http.Request) { h.serveModels(w, r, r.PathValue("id")) })
 	h.mux.HandleFunc("GET /api/hello", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })

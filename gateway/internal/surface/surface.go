@@ -53,3 +53,35 @@ type Surface interface { //nolint:interfacebloat // because it is all that diffe
 	// RequestIDHeader is the response header that carries the request id.
 	RequestIDHeader() string
 }
+
+// TokenizeRequest asks for the tokens of a text, or of a conversation as the model gets it.
+type TokenizeRequest struct {
+	Model   string
+	Chat    *Request // the conversation; nil for a text
+	Text    string
+	Special bool // of a text: with the tokens that the vocabulary's own rule puts around one
+	Strings bool // the texts of the tokens too
+}
+
+// TokenizeResult is what a TokenizeRequest asked for.
+type TokenizeResult struct {
+	Tokens  []uint32
+	Strings []string // one a token; nil when they were not asked for
+	Context int      // the model's window, in tokens
+}
+
+// DetokenizeRequest asks for the text of tokens.
+type DetokenizeRequest struct {
+	Model  string
+	Tokens []uint32
+}
+
+// Tokens is a surface that has endpoints for the tokens of a model. As those of Surface, its methods hold no
+// state, and errors of decoding are *fault.Error.
+type Tokens interface {
+	DecodeTokenize(body []byte, header http.Header) (*TokenizeRequest, error)
+	// TokenizeBody is the answer. In it a token's text that is not UTF-8 has U+FFFD.
+	TokenizeBody(res *TokenizeResult) []byte
+	DecodeDetokenize(body []byte) (*DetokenizeRequest, error)
+	DetokenizeBody(text []byte) []byte
+}

@@ -9,9 +9,10 @@ import (
 
 // Body is the chat.completion of a whole turn. Texts are put together as they are, so they equal what
 // a stream's deltas make.
-func (Surface) Body(_ *surface.Request, info surface.Info, res *event.Result) []byte {
+func (Surface) Body(req *surface.Request, info surface.Info, res *event.Result) []byte {
 	blocks := res.Visible()
-	var text, reasoning []byte
+	var reasoning []byte
+	text := []byte(echoed(req))
 	calls := 0
 	for i := range blocks {
 		switch b := &blocks[i]; b.Kind {

@@ -17,6 +17,8 @@ type decoder struct {
 	req      *surface.Request
 	cacheKey string
 	allowed  map[string]bool // tools that an allowed_tools choice leaves, nil for all
+	generate *bool           // add_generation_prompt
+	special  *bool           // add_special_tokens
 }
 
 // Decode reads a request body. The request does not refer to body afterwards. Members it does not know
@@ -39,7 +41,7 @@ func (Surface) Decode(body []byte, header http.Header) (*surface.Request, error)
 func (d *decoder) finish(header http.Header) (*surface.Request, error) {
 	req := d.req
 	if req.Model == "" {
-		return nil, d.BadMember("model", "expected the name of a model")
+		return nil, d.noModel()
 	}
 	if len(req.Messages) == 0 {
 		return nil, d.BadMember("messages", "expected at least one message")
@@ -48,6 +50,9 @@ func (d *decoder) finish(header http.Header) (*surface.Request, error) {
 		req.Tools = slices.DeleteFunc(req.Tools, func(t conv.ToolDef) bool { return !d.allowed[t.Name] })
 	}
 	if err := d.Named(req.Choice, req.Tools); err != nil {
+		return nil, err
+	}
+	if err := d.prompting(); err != nil {
 		return nil, err
 	}
 	req.Session = wire.Session(header, d.cacheKey)
@@ -104,6 +109,9 @@ func (d *decoder) member(key []byte) (err error) {
 // rare reads the members of fewer requests: knobs, thinking, and what is refused or has no effect.
 func (d *decoder) rare(key []byte) error {
 	if known, err := d.Sampling(&d.req.Sampling, key); known {
+		return err
+	}
+	if known, err := d.promptMember(key); known {
 		return err
 	}
 	t := &d.req.Thinking

@@ -23,6 +23,7 @@ type encoder struct {
 	index    int            // of the open call
 	kind     event.ToolKind // of it
 	last     event.Usage
+	echo     string            // what the first text delta says before the model does
 	first    [firstBuffer]byte // what buf is, until a frame does not fit
 }
 
@@ -32,7 +33,7 @@ const firstBuffer = 512
 // Encode streams a turn. A failed turn ends with an error chunk and without [DONE]: the official
 // clients stop at the chunk, and for one that does not know it a turn that failed must not look whole.
 func (Surface) Encode(req *surface.Request, info surface.Info, w transport.Writer) surface.Encoder {
-	e := &encoder{w: w, usage: req.IncludeUsage, dispatch: info.Dispatch}
+	e := &encoder{w: w, usage: req.IncludeUsage, dispatch: info.Dispatch, echo: echoed(req)}
 	e.buf = appendHead(e.first[:0], info, "chat.completion.chunk")
 	e.head = len(e.buf)
 	return e
@@ -57,7 +58,11 @@ func (e *encoder) Event(ev *event.Event) error {
 	switch ev.Kind {
 	case event.TurnStart:
 		e.last = ev.Usage
-		return e.raw(deltaOpen + `"role":"assistant","content":""` + deltaClose)
+		err := e.raw(deltaOpen + `"role":"assistant","content":""` + deltaClose)
+		if err != nil || e.echo == "" {
+			return err
+		}
+		return e.text(deltaOpen+`"content":"`, []byte(e.echo), `"`+deltaClose)
 	case event.ReasoningDelta:
 		return e.text(deltaOpen+`"reasoning_content":"`, ev.Text, `"`+deltaClose)
 	case event.TextDelta:

@@ -72,7 +72,12 @@ func (d *decoder) blockMember(b *block, kind, key []byte) (err error) {
 		b.text, err = d.String()
 	case "signature", "data":
 		b.seal, err = d.String()
-	case "id", "tool_use_id":
+	case "id":
+		if string(kind) != "tool_use" { // an item's own id, which says nothing
+			return d.Skip()
+		}
+		b.id, err = d.String()
+	case "tool_use_id":
 		b.id, err = d.String()
 	case "name", "tool_name":
 		b.name, err = d.String()

@@ -58,6 +58,9 @@ func (d *decoder) finish(header http.Header, generate bool) (*surface.Request, e
 	if req.Thinking.Mode == conv.ThinkingUnset { // this surface thinks on demand only
 		req.Thinking.Mode = conv.ThinkingOff
 	}
+	// A last message of the assistant's is the beginning of the answer. White space at its end, which the
+	// vendor refuses, is left to the model's template.
+	req.Prompting.Continue = wire.Open(req.Messages)
 	if len(d.system) > 0 {
 		all := make([]conv.Message, 0, 1+len(req.Messages))
 		all = append(all, conv.Message{Role: conv.System, Parts: d.system})

@@ -157,6 +157,15 @@ func (d *Decoder) Named(c conv.ToolChoice, tools []conv.ToolDef) error {
 	return nil
 }
 
+// Open reports whether a conversation ends with words of the assistant, which the model can go on with.
+func Open(messages []conv.Message) bool {
+	if len(messages) == 0 {
+		return false
+	}
+	m := &messages[len(messages)-1]
+	return m.Role == conv.Assistant && len(m.Parts) > 0 && m.Parts[len(m.Parts)-1].Kind == conv.Text
+}
+
 // Session is the client's own name for the conversation: what its headers say, else the request's cache
 // key, else nothing. A client's sub-agents are conversations of their own.
 func Session(h http.Header, cacheKey string) string {

@@ -215,6 +215,24 @@ func (d *Decoder) RawObject() ([]byte, error) {
 	return bytes.Clone(raw), d.syntax(err)
 }
 
+// RawObjects reads an array of objects as it stands, as RawObject does each.
+func (d *Decoder) RawObjects() ([]byte, error) {
+	if err := d.expect(jsonscan.Array, "an array of objects"); err != nil {
+		return nil, err
+	}
+	r := d.r
+	if err := d.Array(func(int) error {
+		if err := d.expect(jsonscan.Object, "an object"); err != nil {
+			return err
+		}
+		return d.Skip()
+	}); err != nil {
+		return nil, err
+	}
+	raw, err := r.Raw()
+	return bytes.Clone(raw), d.syntax(err)
+}
+
 // Bool reads true or false.
 func (d *Decoder) Bool() (bool, error) {
 	if err := d.expect(jsonscan.Bool, "true or false"); err != nil {
