@@ -9,7 +9,6 @@ import (
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
-	"github.com/weirgate/weir/abi/event"
 	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/gateway/internal/assemble"
@@ -83,10 +82,11 @@ func (g *Gateway) Count(ctx context.Context, c *httpapi.Call) (int, bool, error)
 	if err != nil {
 		return 0, false, err
 	}
-	p, _, err := g.prompt(ctx, s.models[cm.ID], t, c.Request.Request)
+	p, err := g.prompt(ctx, s.models[cm.ID], t, c.Request.Request, false)
 	if err != nil {
 		return 0, false, err
 	}
+	defer g.release(p)
 	return p.Tokens, p.Estimate, nil
 }
 
@@ -140,11 +140,17 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 			permit.Release()
 		}
 	}()
-	p, req, err := g.prompt(ctx, m, t, c.Request.Request)
+	p, err := g.prompt(ctx, m, t, c.Request.Request, true)
 	if err != nil {
 		return nil, err
 	}
-	maxTokens, err := m.room(req, p)
+	defer func() {
+		if err != nil {
+			g.release(p)
+		}
+	}()
+	req := p.req
+	maxTokens, err := m.room(req, &p.Prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +158,10 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	if err != nil {
 		return nil, err
 	}
-	er := turn.RequestFor(c.RequestID, m.engineModel(), session(t, req), req, p, maxTokens)
+	er := turn.RequestFor(c.RequestID, m.engineModel(), session(t, req), req, &p.Prompt, maxTokens)
 	er.Constraint = constraint
 	er.Headers = forwarded(c)
-	tn := g.turn(s, m, t, c, req, p, er)
+	tn := g.turn(s, m, t, c, req, &p.Prompt, er)
 	if guest != nil {
 		tn.Parser = guest
 	}
@@ -165,13 +171,11 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	if len(c.Request.Ignored) > 0 {
 		g.log.LogAttrs(ctx, slog.LevelDebug, "members without effect", slog.String(telemetry.KeyRequestID, c.RequestID), slog.Any(telemetry.KeyIgnored, c.Request.Ignored))
 	}
-	var told *event.Folder // what is logged of a tenant that allows it
-	if t.LogPrompts {
-		told = &event.Folder{}
-		tn.Tap = told
-	}
-	return &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch, Done: func(o turn.Outcome) {
-		if told != nil {
+	job = &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch}
+	told := g.follow(ctx, job, m, t, p, *labels)
+	job.Done = func(o turn.Outcome) {
+		p.history.remember(m, p, tn.Output, told)
+		if t.LogPrompts {
 			g.log.LogAttrs(ctx, slog.LevelInfo, "content", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeyTenant, t.Name),
 				slog.String(telemetry.KeyPrompt, p.Text), slog.String(telemetry.KeyAnswer, string(told.Result.AppendJSON(nil))))
 		}
@@ -181,7 +185,9 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 		beside.close(ctx)
 		permit.Release()
 		meter.End(ctx, g.log, result(c.RequestID, o))
-	}}, nil
+		g.release(p)
+	}
+	return job, nil
 }
 
 // turn puts a turn together.

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/engines/openai"
 	"github.com/weirgate/weir/engines/sim"
-	"github.com/weirgate/weir/gateway/internal/chatml"
+	"github.com/weirgate/weir/gateway/internal/assemble"
 	"github.com/weirgate/weir/gateway/internal/config"
+	"github.com/weirgate/weir/gateway/internal/wire"
 )
 
 // engine is a configured engine under its name.
@@ -89,7 +91,7 @@ func (g *Gateway) newEngine(e config.Engine) (engines.Engine, error) {
 	o := e.OpenAI
 	cfg := openai.Config{
 		Name: e.Name, BaseURL: o.URL, APIKey: o.APIKey.Reveal(), Model: o.Model, Structured: o.Structured,
-		Extras: o.Extras, CachedTokens: true,
+		PromptIDs: o.Prompt == config.PromptIDs, Extras: o.Extras, CachedTokens: true,
 		DialTimeout: o.ConnectTimeout,
 	}
 	if o.Mode == config.ModeChat {
@@ -118,37 +120,60 @@ func (g *Gateway) simConfig(e config.Engine) sim.Config {
 	for _, s := range g.vocab.Specials() {
 		cfg.Special = append(cfg.Special, sim.Special{Text: s.Text, ID: s.ID})
 	}
+	cfg.Vocabulary = g.vocab
+	cfg.Tokens = func(name string) *sim.Tokens {
+		if m := g.modelOf(e.Name, name); m != nil {
+			return m.simulation
+		}
+		return nil
+	}
 	cfg.RenderTurn = func(t sim.Turn, name string) []byte {
-		return chatml.RenderTurnAfter(g.dialect(e.Name, name), t.PromptTail, turnBlocks(t))
+		return g.style(e.Name, name).Write(nil, t.PromptTail, turnBlocks(t))
 	}
 	return cfg
 }
 
-// dialect is the family of a model by its id, or by the name under which an engine serves it.
-func (g *Gateway) dialect(engine, name string) string {
-	if s := g.current.Load(); s != nil {
-		if m := s.models[name]; m != nil {
-			return m.Family
-		}
-		for _, m := range s.config.Models {
-			if m.EngineModel == name && slices.Contains(m.Engines, engine) {
-				return m.Family
-			}
-		}
+// style is how a model writes, given its id or the name under which an engine serves it: in the formats
+// that its entry says are parsed, and in its family's where the entry says nothing.
+func (g *Gateway) style(engine, name string) *wire.Style {
+	if m := g.modelOf(engine, name); m != nil {
+		return m.style
 	}
-	return string(chatml.Qwen3)
+	return &wire.Style{} // text alone: an engine is asked for models of the configuration
 }
 
-func turnBlocks(t sim.Turn) []chatml.Block {
-	out := make([]chatml.Block, 0, len(t.Blocks))
-	for _, b := range t.Blocks {
-		switch b.Kind {
+// modelOf is the entry of a model by its id, or by the name under which an engine serves it; nil if there
+// is none.
+func (g *Gateway) modelOf(engine, name string) *model {
+	s := g.current.Load()
+	if s == nil {
+		return nil
+	}
+	if m := s.models[name]; m != nil {
+		return m
+	}
+	for i := range s.config.Models {
+		if m := &s.config.Models[i]; m.EngineModel == name && slices.Contains(m.Engines, engine) {
+			return s.models[m.ID]
+		}
+	}
+	return nil
+}
+
+// turnBlocks are the blocks of a turn, with its tools named as prompts name them.
+func turnBlocks(t sim.Turn) []wire.Block {
+	out := make([]wire.Block, 0, len(t.Blocks))
+	for i := range t.Blocks {
+		switch b := &t.Blocks[i]; b.Kind {
 		case sim.Reasoning:
-			out = append(out, chatml.Block{Kind: chatml.BlockReasoning, Text: b.Text})
+			out = append(out, wire.Block{Kind: wire.Reasoning, Text: b.Text})
 		case sim.Text:
-			out = append(out, chatml.Block{Kind: chatml.BlockText, Text: b.Text})
+			out = append(out, wire.Block{Kind: wire.Text, Text: b.Text})
 		case sim.Call:
-			out = append(out, chatml.Block{Kind: chatml.BlockCall, Name: b.Call.Name, Arguments: b.Call.Arguments})
+			out = append(out, wire.Block{
+				Kind: wire.Call, Name: assemble.ToolName(b.Call.Namespace, b.Call.Name), Arguments: b.Call.Arguments, ID: b.Call.ID,
+				Custom: b.Call.Kind == conv.Custom,
+			})
 		}
 	}
 	return out

@@ -13,14 +13,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weirgate/weir/gateway/internal/canon"
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
+	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/internal/plughost"
 	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/surface/messages"
 	"github.com/weirgate/weir/gateway/internal/telemetry"
+	"github.com/weirgate/weir/gateway/internal/turnmemory"
 	"github.com/weirgate/weir/gateway/tokenizer"
 	tokens "github.com/weirgate/weir/gateway/tokenizer/builtin"
+	"github.com/weirgate/weir/gateway/tokenizer/vocab"
 )
 
 // Options of a gateway. The zero value is the embedded default configuration.
@@ -40,7 +44,13 @@ type Gateway struct {
 	log      *slog.Logger
 	level    slog.LevelVar
 	metrics  *telemetry.Metrics
-	vocab    *tokenizer.Tokenizer
+	vocab    *tokenizer.Tokenizer // of the simulated engine
+	segments *vocab.Cache         // of that vocabulary
+	assets   *assetPool
+	memory   *turnmemory.Memory
+	ledger   *ledger.Ledger
+	volatile []canon.Volatile
+	encoded  sync.Pool // of *vocab.Encoded, for prompts
 	host     *plughost.Host
 	registry *plughost.Registry
 	handler  *httpapi.Handler
@@ -61,7 +71,7 @@ type Gateway struct {
 // New loads the configuration and the plugins and is ready to serve when it returns. Its errors are for
 // an operator: those of the configuration name file, line and key.
 func New(ctx context.Context, opt Options) (*Gateway, error) {
-	g := &Gateway{opt: opt, log: opt.Log, metrics: telemetry.New(opt.Version), pool: newEnginePool(), started: time.Now()}
+	g := &Gateway{opt: opt, log: opt.Log, metrics: telemetry.New(opt.Version), pool: newEnginePool(), assets: newAssetPool(), volatile: canon.VolatileBlocks(), started: time.Now()}
 	c, err := g.load()
 	if err != nil {
 		return nil, err
@@ -76,6 +86,9 @@ func New(ctx context.Context, opt Options) (*Gateway, error) {
 	if g.vocab, err = tokens.New(); err != nil {
 		return nil, fmt.Errorf("built-in vocabulary: %w", err)
 	}
+	g.segments = g.vocab.Vocabulary().NewCache(segmentCache)
+	g.memory = turnmemory.New(int(c.Memory.Turns))
+	g.ledger = ledger.New(ledger.Options{MaxBytes: int(c.Memory.Ledger)})
 	if err := g.openPlugins(ctx, c); err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func TestThinkingReplayed(t *testing.T) {
 				t.Errorf("got %+v", a)
 			}
 			prompt := w.prompt()
-			if !strings.Contains(prompt, c.in) || c.out != "" && strings.Contains(prompt, c.out) || !strings.Contains(prompt, `{"name": "f", "arguments": {"a":1}}`) {
+			if !strings.Contains(prompt, c.in) || c.out != "" && strings.Contains(prompt, c.out) || !strings.Contains(prompt, `{"name": "f", "arguments": {"a": 1}}`) {
 				t.Errorf("prompt:\n%s", prompt)
 			}
 		})

@@ -2,90 +2,111 @@ package gateway
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"time"
 
-	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/guest"
 	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/engines"
-	"github.com/weirgate/weir/gateway/internal/assemble"
 	"github.com/weirgate/weir/gateway/internal/canon"
-	"github.com/weirgate/weir/gateway/internal/chatml"
-	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/fault"
-	"github.com/weirgate/weir/gateway/internal/plughost"
-	"github.com/weirgate/weir/gateway/internal/telemetry"
+	"github.com/weirgate/weir/gateway/internal/prompt"
 	"github.com/weirgate/weir/gateway/internal/tenant"
 	"github.com/weirgate/weir/gateway/internal/turn"
+	"github.com/weirgate/weir/gateway/jinja"
+	"github.com/weirgate/weir/gateway/tokenizer/vocab"
 )
 
 // countTimeout bounds how long a turn waits for an engine to count its prompt; after it the count is an
 // estimate.
 const countTimeout = 2 * time.Second
 
+// made is a prompt, with what the turn and what follows it need.
+type made struct {
+	turn.Prompt
+	req     *conv.Request  // as the engine shall see it: with the thinking that was decided
+	page    *prompt.Prompt // nil where the engine renders
+	history *history       // nil where nothing is remembered
+	encoded *vocab.Encoded // memory of IDs and IDsText
+}
+
 // prompt makes the prompt of a conversation: canonical form, the policy's plan, the rendered text and its
-// length. It returns the conversation too, as the engine shall see it: with the thinking that was decided.
-func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request) (*turn.Prompt, *conv.Request, error) {
+// tokens.
+func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request, remembers bool) (*made, error) {
+	if req.Prompting.Template != "" && !t.ChatTemplate {
+		return nil, fault.At(fault.Invalid, "chat_template", "requests may not bring a template of their own here")
+	}
 	if t.StripPreamble {
 		req = canon.StripPreamble(req)
 	}
-	if m.Family == "" {
-		return estimated(req), req, nil
+	req = canon.MarkVolatile(req, g.volatile)
+	if m.enginePrompts() {
+		return estimated(req)
 	}
-	ops, err := g.plan(m, req)
+	p := &made{}
+	if remembers {
+		p.history = g.history(m, t, req)
+	}
+	page, err := g.render(ctx, m, t, req, p.history)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p, err := chatml.Render(req, ops, chatml.Options{Dialect: chatml.Dialect(m.Family), ToolName: assemble.ToolName})
-	if err != nil {
-		return nil, nil, err
-	}
-	out := &turn.Prompt{Text: p.Text, Stops: p.Stops}
-	start := guest.Start{Choice: guest.Choice(req.Choice.Mode), Tools: len(req.Tools) > 0, Tail: []byte(p.Tail)}
+	p.page = page
+	p.Text, p.Stops = page.Text, page.Stops
+	start := guest.Start{Choice: guest.Choice(req.Choice.Mode), Tools: len(req.Tools) > 0, Tail: []byte(page.Tail)}
 	decided := *req
-	switch p.Start {
+	switch page.Start {
 	case plan.StartReasoning:
 		start.Thinking, decided.Thinking.Mode = guest.ThinkingOn, conv.ThinkingOn
 	case plan.StartContent:
 		start.Thinking, decided.Thinking.Mode = guest.ThinkingOff, conv.ThinkingOff
 	}
-	out.Start = start.Append(nil)
-	g.count(ctx, m, &decided, out)
-	return out, &decided, nil
+	p.Start = start.Append(nil)
+	if m.assets != nil && m.assets.files != nil {
+		decided.Sampling = merged(decided.Sampling, &m.assets.files.Sampling)
+	}
+	p.req = &decided
+	g.count(ctx, m, t, p)
+	return p, nil
 }
 
-// plan asks the model's policy. One that fails ends the turn, unless its failure policy says that the prompt
-// is then made as if there were no policy.
-func (g *Gateway) plan(m *model, req *conv.Request) ([]plan.Op, error) {
-	outline, err := chatml.Outline(req, m.Thinking)
-	if err != nil {
-		return nil, err
-	}
-	ops, err := m.planner.Ops(outline)
-	if err == nil {
-		return ops, nil
-	}
-	p := m.planner.Plugin()
-	p.Report("", err)
-	g.metrics.PluginFault(p.Name, abi.ExportPlan, string(plughost.KindOf(err)))
-	fall := g.current.Load().config.Plugins.FailureOf(p.Name) == config.FailureFallback
-	g.log.LogAttrs(context.Background(), slog.LevelWarn, "template policy failed", slog.String(telemetry.KeyPlugin, p.Name), slog.String(telemetry.KeyModel, m.ID),
-		slog.Bool(telemetry.KeyFallback, fall), slog.String(telemetry.KeyError, err.Error()))
-	if fall {
-		return nil, nil
-	}
-	return nil, fault.Wrap(fault.Plugin, err, "the model's template policy failed")
+// enginePrompts reports whether the engine makes the prompt.
+func (m *model) enginePrompts() bool {
+	return m.Renderer == "" && (m.assets == nil || m.assets.template == nil)
 }
 
-// count sets the prompt's length: exact with the vocabulary that the engine shares with weir (sim), or
-// by the engine's own count; else an estimate.
-func (g *Gateway) count(ctx context.Context, m *model, req *conv.Request, p *turn.Prompt) {
-	if m.ownVocabulary() {
-		p.IDs = g.vocab.Encode(make([]uint32, 0, len(p.Text)/3+16), p.Text)
-		p.Tokens = len(p.IDs)
+// merged are a client's settings, with the model's own where the client is silent.
+func merged(s conv.Sampling, def *conv.Sampling) conv.Sampling {
+	pick(&s.Temperature, def.Temperature)
+	pick(&s.TopP, def.TopP)
+	pick(&s.MinP, def.MinP)
+	pick(&s.FrequencyPenalty, def.FrequencyPenalty)
+	pick(&s.PresencePenalty, def.PresencePenalty)
+	pick(&s.RepetitionPenalty, def.RepetitionPenalty)
+	pick(&s.TopK, def.TopK)
+	return s
+}
+
+func pick[T any](to **T, def *T) {
+	if *to == nil {
+		*to = def
+	}
+}
+
+// count sets the prompt's tokens: exact where weir has the vocabulary, else the engine's own count, else an
+// estimate.
+func (g *Gateway) count(ctx context.Context, m *model, t *tenant.Tenant, p *made) {
+	if m.vocab != nil {
+		p.encoded, _ = g.encoded.Get().(*vocab.Encoded)
+		if p.encoded == nil {
+			p.encoded = &vocab.Encoded{}
+		}
+		m.encode(p.encoded, p.page, t.Guard)
+		p.IDs, p.Tokens = p.encoded.IDs, len(p.encoded.IDs)
+		if m.takesIDs {
+			p.IDsText = p.encoded.Text
+		}
 		return
 	}
 	p.Tokens, p.Estimate = estimate(len(p.Text)), true
@@ -95,22 +116,99 @@ func (g *Gateway) count(ctx context.Context, m *model, req *conv.Request, p *tur
 	}
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
-	if n, err := c.CountTokens(ctx, turn.RequestFor("", m.EngineModel, "", req, p, 0)); err == nil {
+	if n, err := c.CountTokens(ctx, turn.RequestFor("", m.EngineModel, "", p.req, &p.Prompt, 0)); err == nil {
 		p.Tokens, p.Estimate = n, false
 	}
+}
+
+// maxSpare is the largest list of ids that is kept for another prompt, in bytes.
+const maxSpare = 8 << 20
+
+// release gives back what the ids of a prompt stood in. Nothing of it may be in use.
+func (g *Gateway) release(p *made) {
+	if e := p.encoded; e != nil && cap(e.Text)+4*cap(e.IDs) <= maxSpare {
+		e.IDs, e.Text = e.IDs[:0], e.Text[:0]
+		p.encoded = nil
+		g.encoded.Put(e)
+	}
+}
+
+// encode makes the ids of a prompt: of its text, but for the stretches whose ids are those that the model wrote.
+func (m *model) encode(dst *vocab.Encoded, p *prompt.Prompt, guarded bool) {
+	var untrusted []vocab.Span
+	if guarded {
+		untrusted = untrustedOf(p.Spans)
+	}
+	stretch := func(from, to int) {
+		var guard *vocab.Guard
+		if guarded {
+			guard = &vocab.Guard{Untrusted: within(untrusted, from, to), Controls: m.controls}
+		}
+		if m.takesIDs {
+			m.cache.EncodeText(dst, p.Text[from:to], guard)
+			return
+		}
+		dst.IDs = m.cache.Encode(dst.IDs, p.Text[from:to], guard)
+	}
+	at := 0
+	if m.vocab.Concatenates() {
+		for _, s := range p.Splices {
+			if len(s.IDs) == 0 {
+				continue
+			}
+			stretch(at, s.From)
+			if m.takesIDs {
+				dst.Append(s.IDs...)
+			} else {
+				dst.IDs = append(dst.IDs, s.IDs...)
+			}
+			at = s.To
+		}
+	}
+	stretch(at, len(p.Text))
+}
+
+// untrustedOf are the stretches that users and tools wrote, and that tools' definitions say.
+func untrustedOf(spans []jinja.Span) []vocab.Span {
+	var out []vocab.Span
+	for _, s := range spans {
+		switch s.Origin.Kind {
+		case jinja.FromUser, jinja.FromToolResult, jinja.FromToolSchema:
+			if n := len(out); n > 0 && out[n-1].To == s.Start {
+				out[n-1].To = s.End
+			} else {
+				out = append(out, vocab.Span{From: s.Start, To: s.End})
+			}
+		}
+	}
+	return out
+}
+
+// within are the spans in [from, to), counted from there.
+func within(spans []vocab.Span, from, to int) []vocab.Span {
+	if from == 0 && (len(spans) == 0 || spans[len(spans)-1].To <= to) {
+		return spans
+	}
+	var out []vocab.Span
+	for _, s := range spans {
+		if lo, hi := max(s.From, from), min(s.To, to); lo < hi {
+			out = append(out, vocab.Span{From: lo - from, To: hi - from})
+		}
+	}
+	return out
 }
 
 // engineModel is the engine's name of the model. To a simulated engine it is the model's id: several
 // models of different families may share one, and it writes in the family of each.
 func (m *model) engineModel() string {
-	if m.ownVocabulary() {
+	if m.simulated() {
 		return m.ID
 	}
 	return m.EngineModel
 }
 
-// ownVocabulary reports whether every engine of the model uses the built-in vocabulary.
-func (m *model) ownVocabulary() bool {
+// simulated reports whether every engine of the model is a simulated one.
+func (m *model) simulated() bool {
 	return !slices.ContainsFunc(m.engines, func(e *engine) bool { return e.config.Sim == nil })
 }
 
@@ -120,7 +218,15 @@ const bytesPerToken = 4
 func estimate(n int) int { return (n + bytesPerToken - 1) / bytesPerToken }
 
 // estimated is the prompt of a model whose engine renders by itself.
-func estimated(req *conv.Request) *turn.Prompt {
+func estimated(req *conv.Request) (*made, error) {
+	switch p := &req.Prompting; {
+	case p.Template != "":
+		return nil, fault.At(fault.Unsupported, "chat_template", "this model's prompts are made by its engine")
+	case p.Documents != nil:
+		return nil, fault.At(fault.Unsupported, "documents", "this model's prompts are made by its engine")
+	case p.NoGeneration:
+		return nil, fault.At(fault.Unsupported, "add_generation_prompt", "this model's prompts are made by its engine")
+	}
 	n := 0
 	for _, m := range req.Messages {
 		n += partsLen(m.Parts) + 4
@@ -129,7 +235,7 @@ func estimated(req *conv.Request) *turn.Prompt {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
 	start := guest.Start{Choice: guest.Choice(req.Choice.Mode), Tools: len(req.Tools) > 0}
-	return &turn.Prompt{Tokens: estimate(n), Estimate: true, Start: start.Append(nil)}
+	return &made{req: req, Prompt: turn.Prompt{Tokens: estimate(n), Estimate: true, Start: start.Append(nil)}}, nil
 }
 
 func partsLen(parts []conv.Part) int {

@@ -66,7 +66,7 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "max_tokens is negative", members: `"model":"sim","max_tokens":-1,` + hello, want: invalid("max_tokens", "1")},
 		{name: "temperature is text", members: `"model":"sim","max_tokens":9,"temperature":"hot",` + hello, want: invalid("temperature", "expected a number, got string")},
 		{name: "unknown model", members: `"model":"nosuch","max_tokens":9,` + hello, want: want{status: 404, chatType: "invalid_request_error", code: "model_not_found", messagesType: "not_found_error", param: "model", text: `model "nosuch" does not exist`}},
-		{name: "an image", members: `"model":"sim","max_tokens":9,"messages":[{"role":"user","content":[MEDIA]}]`, want: want{status: 400, chatType: "invalid_request_error", code: "unsupported", messagesType: "invalid_request_error", param: "messages", text: "image"}},
+		{name: "an image", members: `"model":"sim","max_tokens":9,"messages":[{"role":"user","content":[MEDIA]}]`, want: want{status: 400, chatType: "invalid_request_error", code: "unsupported", messagesType: "invalid_request_error", param: "messages[0]", text: "image"}},
 		{name: "a forced call", members: `"model":"double","max_tokens":9,"tool_choice":CHOICE,TOOLS,` + hello, want: want{status: 400, chatType: "invalid_request_error", code: "unsupported", messagesType: "invalid_request_error", param: "tool_choice", text: "cannot be forced"}},
 		{
 			name: "too long", members: `"model":"sim","max_tokens":999,"messages":[{"role":"user","content":"` + strings.Repeat("word and more words, ", 500) + `"}]`,

@@ -8,13 +8,16 @@ import (
 	"net"
 
 	"github.com/weirgate/weir/abi/jsonscan"
-	"github.com/weirgate/weir/gateway/internal/chatml"
+	"github.com/weirgate/weir/engines/sim"
 	"github.com/weirgate/weir/gateway/internal/config"
+	"github.com/weirgate/weir/gateway/internal/family"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
 	"github.com/weirgate/weir/gateway/internal/plughost"
 	"github.com/weirgate/weir/gateway/internal/shadow"
 	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/internal/tenant"
+	"github.com/weirgate/weir/gateway/internal/wire"
+	"github.com/weirgate/weir/gateway/tokenizer/vocab"
 	"github.com/weirgate/weir/plugins/parser"
 	policies "github.com/weirgate/weir/plugins/template"
 )
@@ -33,19 +36,26 @@ type snapshot struct {
 
 // model is a model entry bound to what serves it.
 type model struct {
-	*config.Model
-	engines      []*engine
-	parserConfig []byte // open config of its parser plugin
-	parserName   string // plugin that holds the parser; empty: output is not parsed
-	planner      *plughost.Planner
-	shadow       *model // with the plugin that is compared as its parser; nil: none
-	canary       *model // with the plugin that parses a share of the streams; nil: none
+	*config.Model // with what its files say where the entry is silent
+	engines       []*engine
+	assets        *assets           // nil where no files and no family are named
+	vocab         *vocab.Tokenizer  // nil where it is not known: the engine counts
+	cache         *vocab.Cache      // of vocab
+	controls      *vocab.Controls   // tokens that what users wrote never becomes
+	takesIDs      bool              // an engine gets the prompt's tokens
+	style         *wire.Style       // how it writes a turn
+	parserConfig  []byte            // open config of its parser plugin
+	parserName    string            // plugin that holds the parser; empty: output is not parsed
+	simulation    *sim.Tokens       // that a simulated engine has for it; nil: those of the embedded vocabulary
+	planner       *plughost.Planner // its built-in policy; nil where a plugin is the policy, or renders
+	shadow        *model            // with the plugin that is compared as its parser; nil: none
+	canary        *model            // with the plugin that parses a share of the streams; nil: none
 }
 
 // ConfigOptions are the names that a configuration may use.
 func ConfigOptions() config.Options {
 	return config.Options{Known: config.Known{
-		Engines: []string{"sim", "openai"}, Families: chatml.Dialects(),
+		Engines: []string{"sim", "openai"}, Families: family.Names(),
 		Reasoning: parser.Reasonings(), Tools: parser.Tools(), Policies: policies.Names(),
 	}}
 }
@@ -66,8 +76,12 @@ func (g *Gateway) apply(c *config.Config) error {
 	if err != nil {
 		return err
 	}
+	byID, bySource, err := g.assets.bind(context.Background(), c)
+	if err != nil {
+		return err
+	}
 	for i := range c.Models {
-		m, err := g.bind(&c.Models[i], engines)
+		m, err := g.bind(&c.Models[i], engines, byID[c.Models[i].ID])
 		if err != nil {
 			return fmt.Errorf("model %s: %w", c.Models[i].ID, err)
 		}
@@ -85,6 +99,7 @@ func (g *Gateway) apply(c *config.Config) error {
 		Origins: c.Server.Origins, WebSocket: c.Server.WebSocket, WriteTimeout: writeTimeout, SocketStall: socketStall,
 	}
 	g.pool.keep(engines)
+	g.assets.keep(bySource)
 	g.setKnown(c)
 	g.registry.SetRules(rules(c))
 	telemetry.SetLevel(&g.level, c.Log.Level)
@@ -112,20 +127,15 @@ func loopback(addr string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// bind puts a model entry together: its engines, its parser's configuration and its policy.
-func (g *Gateway) bind(m *config.Model, engines map[string]*engine) (*model, error) {
-	b := &model{Model: m}
+// bind puts a model entry together: its engines, its files, its parser's configuration and its policy.
+func (g *Gateway) bind(entry *config.Model, engines map[string]*engine, a *assets) (*model, error) {
+	m := resolved(entry, a)
+	b := &model{Model: m, assets: a}
 	for _, name := range m.Engines {
 		b.engines = append(b.engines, engines[name])
 	}
-	if m.Family != "" {
-		p, err := g.registry.Lookup(builtinName)
-		if err != nil {
-			return nil, err
-		}
-		if b.planner, err = p.Planner(policyConfig(m)); err != nil {
-			return nil, fmt.Errorf("policy %s: %w", m.Policy, err)
-		}
+	if err := g.bindPrompt(b); err != nil {
+		return nil, err
 	}
 	switch {
 	case m.Parser != "":
@@ -139,7 +149,7 @@ func (g *Gateway) bind(m *config.Model, engines map[string]*engine) (*model, err
 		return b, nil
 	}
 	b.parserName = builtinName
-	b.parserConfig = g.parserConfig(m, b.engines)
+	b.parserConfig = g.parserConfig(b)
 	p, err := g.registry.Lookup(builtinName)
 	if err != nil {
 		return nil, err
@@ -150,37 +160,19 @@ func (g *Gateway) bind(m *config.Model, engines map[string]*engine) (*model, err
 	return b, nil
 }
 
-// policyConfig is the open config of a model's policy. Without a policy all reasoning is replayed; where
-// the model starts to think is the family's matter in any case.
-func policyConfig(m *config.Model) []byte {
-	policy, start := m.Policy, "none"
-	if policy == "" {
-		policy = "keep_all"
-	}
-	switch chatml.Dialect(m.Family) {
-	case chatml.Qwen3:
-		start = "model"
-	case chatml.Qwen35:
-		start = "prompt"
-	}
-	doc := jsonscan.AppendString([]byte(`{"policy":`), policy)
-	doc = jsonscan.AppendString(append(doc, `,"start":`...), start)
-	return append(doc, '}')
-}
-
 // parserConfig is the open config of a built-in parser. Where every engine of the model names special
 // tokens, a marker that is one matches by its id alone.
-func (g *Gateway) parserConfig(m *config.Model, engines []*engine) []byte {
+func (g *Gateway) parserConfig(m *model) []byte {
 	doc := jsonscan.AppendString([]byte(`{"reasoning":`), m.Reasoning)
 	doc = jsonscan.AppendString(append(doc, `,"tools":`...), m.Tools)
 	doc = append(doc, `,"markers":{`...)
 	spans := true
-	for _, e := range engines {
+	for _, e := range m.engines {
 		spans = spans && e.Capabilities().Spans
 	}
 	first := true
 	for _, text := range parser.Markers(m.Reasoning, m.Tools) {
-		id, ok := g.vocab.Special(text)
+		id, ok := m.special(g, text)
 		if !spans || !ok {
 			continue
 		}

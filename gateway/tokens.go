@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/weirgate/weir/gateway/internal/fault"
@@ -20,23 +21,30 @@ func (g *Gateway) Tokenize(ctx context.Context, c *httpapi.Call, r *surface.Toke
 		return nil, err
 	}
 	m := s.models[cm.ID]
-	if !m.ownVocabulary() {
+	if m.vocab == nil {
 		return nil, noVocabulary(m)
 	}
-	out := &surface.TokenizeResult{Context: m.Context}
-	if r.Chat == nil {
-		out.Tokens = g.vocab.Encode(nil, r.Text) // which puts nothing around a text
-	} else {
-		p, _, err := g.prompt(ctx, m, t, r.Chat.Request)
+	v, out := m.vocab, &surface.TokenizeResult{Context: m.Context}
+	switch {
+	case r.Chat != nil:
+		p, err := g.prompt(ctx, m, t, r.Chat.Request, false)
 		if err != nil {
 			return nil, err
 		}
-		out.Tokens = p.IDs
+		if p.page == nil {
+			return nil, fault.At(fault.Unsupported, "messages", "the prompts of model %s are made by its engine", m.ID)
+		}
+		out.Tokens = slices.Clone(p.IDs)
+		g.release(p)
+	case r.Special:
+		out.Tokens = v.EncodeAround(nil, r.Text)
+	default:
+		out.Tokens = v.Encode(nil, r.Text)
 	}
 	if r.Strings {
 		out.Strings = make([]string, len(out.Tokens))
 		for i, id := range out.Tokens {
-			out.Strings[i], _ = g.vocab.Token(id)
+			out.Strings[i], _ = v.Token(id)
 		}
 	}
 	return out, nil
@@ -50,21 +58,19 @@ func (g *Gateway) Detokenize(_ context.Context, c *httpapi.Call, r *surface.Deto
 		return nil, err
 	}
 	m := s.models[cm.ID]
-	if !m.ownVocabulary() {
+	if m.vocab == nil {
 		return nil, noVocabulary(m)
 	}
-	var text []byte
+	v, size := m.vocab, 0
 	for i, id := range r.Tokens {
-		token, ok := g.vocab.Token(id)
-		switch {
-		case !ok:
+		token, ok := v.Token(id)
+		if size += len(token); !ok {
 			return nil, fault.At(fault.Invalid, "tokens["+strconv.Itoa(i)+"]", "the model has no token %d", id)
-		case len(text)+len(token) > maxText:
+		} else if size > maxText {
 			return nil, fault.At(fault.Invalid, "tokens", "their text has more than %d bytes", maxText)
 		}
-		text = append(text, token...)
 	}
-	return text, nil
+	return v.Decode(nil, r.Tokens, false), nil
 }
 
 func noVocabulary(m *model) error {

@@ -16,21 +16,23 @@ var (
 	opener   interface{ Open(config []byte) error }
 	program  Program
 	planner  Planner
+	renderer Renderer
 	buffer   []byte
 	call     Input // reused, so that a feed allocates nothing; its bytes are a beginning of buffer
 	out      Out
-	planOut  []byte
+	answered []byte // the last plan or answer of a renderer
 	desc     [8]uint32
 	manifest []byte
 )
 
-// Export makes p (a Program, a Planner, or both) what this module's exports serve. Call it from an init
-// function of package main: in c-shared mode main does not run. Where p has a method Parser() Program, the
-// streams are that one's, and of p only Manifest, Open and Plan are used.
+// Export makes p (a Program, a Planner, a Renderer, or more than one) what this module's exports serve. Call it
+// from an init function of package main: in c-shared mode main does not run. Where p has a method Parser()
+// Program, the streams are that one's, and of p only Manifest, Open, Plan and Render are used.
 func Export(p interface{ Manifest() string }) {
 	opener, _ = p.(interface{ Open(config []byte) error })
 	program, _ = p.(Program)
 	planner, _ = p.(Planner)
+	renderer, _ = p.(Renderer)
 	if has, ok := p.(interface{ Parser() Program }); ok {
 		program = has.Parser()
 	}
@@ -167,14 +169,30 @@ func reserve(n uint32) uint32 {
 
 //go:wasmexport weir1_plan
 func runPlan(n uint32) int64 {
-	if planner == nil || uint64(n) > uint64(len(buffer)) {
+	if planner == nil {
 		return -abi.ErrInput
 	}
-	b, err := planner.Plan(planOut[:0], buffer[:n])
+	return reply(n, planner.Plan)
+}
+
+//go:wasmexport weir1_render
+func runRender(n uint32) int64 {
+	if renderer == nil {
+		return -abi.ErrInput
+	}
+	return reply(n, renderer.Render)
+}
+
+// reply gives the n bytes in the buffer to f and returns where its answer is.
+func reply(n uint32, f func(dst, in []byte) ([]byte, error)) int64 {
+	if uint64(n) > uint64(len(buffer)) {
+		return -abi.ErrInput
+	}
+	b, err := f(answered[:0], buffer[:n])
 	if err != nil {
 		return -abi.ErrInput
 	}
-	planOut = b
+	answered = b
 	if len(b) == 0 {
 		return 0
 	}

@@ -1,5 +1,5 @@
-// Package guest is the Go SDK for plugin authors. A plugin implements Program (and Planner, if it is a
-// template policy), hands it to Export from an init function of its main package, since main does not run
+// Package guest is the Go SDK for plugin authors. A plugin implements Program (or Planner, if it is a
+// template policy, or Renderer, if it writes prompts itself), hands it to Export from an init function of its main package, since main does not run
 // in c-shared mode, and is built with
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags="-s -w -buildid="
@@ -37,6 +37,7 @@ import (
 	"errors"
 
 	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/abi/record"
 )
 
@@ -184,4 +185,30 @@ type Planner interface {
 	Open(config []byte) error
 	// Plan reads an encoded outline and appends an encoded plan to dst.
 	Plan(dst, outline []byte) ([]byte, error)
+}
+
+// Renderer is a template plugin that writes the prompt itself: a conversation in (see plan.RenderInput), the
+// segments of its prompt out. It may be the same value as a Planner or a Program, or stand alone.
+type Renderer interface {
+	Manifest() string
+	Open(config []byte) error
+	// Render reads an encoded input and appends an encoded answer to dst. It keeps nothing between calls.
+	Render(dst, input []byte) ([]byte, error)
+}
+
+// Rendered runs an opened Renderer natively, as a host runs one: it gives in, holds the answer to the ABI and
+// puts the prompt together. Errors that wrap plan.ErrFormat tell of an input or an answer that breaks it.
+func Rendered(r Renderer, in *plan.RenderInput) (*plan.Rendered, error) {
+	b, err := plan.AppendRenderInput(nil, in)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = r.Render(nil, b); err != nil {
+		return nil, err
+	}
+	a, err := plan.ParseAnswer(b)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Assemble(in, a)
 }

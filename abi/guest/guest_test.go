@@ -2,12 +2,14 @@ package guest_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/guest"
+	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/abi/record"
 )
 
@@ -134,5 +136,54 @@ func TestWindowOfAliases(t *testing.T) {
 	w[0] = 7
 	if s.mode != 7 {
 		t.Error("the window is not the struct")
+	}
+}
+
+// answerer is a renderer whose answers are given.
+type answerer struct {
+	answer []byte
+	err    error
+}
+
+func (answerer) Manifest() string  { return "{}" }
+func (answerer) Open([]byte) error { return nil }
+
+func (a answerer) Render(dst, input []byte) ([]byte, error) {
+	if _, err := plan.ViewRenderInput(input); err != nil {
+		return nil, err
+	}
+	return append(dst, a.answer...), a.err
+}
+
+func TestRendered(t *testing.T) {
+	in := &plan.RenderInput{Rows: []plan.RenderRow{{Kind: 1, Role: 3, Text: "hi"}}, Switches: []byte("{}")}
+	var w plan.Writer
+	w.Literal("<")
+	w.Refer(plan.Text, plan.Verbatim, 0, 0, 2)
+	whole, err := w.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := guest.Rendered(answerer{answer: whole}, in)
+	if err != nil || got.Text != "<hi" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	other := errors.New("its own")
+	for _, tt := range []struct {
+		name string
+		r    guest.Renderer
+		in   *plan.RenderInput
+		want error
+	}{
+		{"an input over a limit", answerer{answer: whole}, &plan.RenderInput{Tools: make([]plan.RenderTool, plan.MaxTools+1)}, plan.ErrFormat},
+		{"an answer that is cut", answerer{answer: whole[1:]}, in, plan.ErrFormat},
+		{"a part that is not there", answerer{answer: whole}, &plan.RenderInput{}, plan.ErrFormat},
+		{"an error", answerer{err: other}, in, other},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, err := guest.Rendered(tt.r, tt.in); !errors.Is(err, tt.want) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@ const (
 	RowEmpty    uint16 = 1 << 1 // no text
 	RowLastUser uint16 = 1 << 2 // of the last message a user wrote (not a tool result)
 	RowError    uint16 = 1 << 3 // tool result that is an error
+	RowCustom   uint16 = 1 << 4 // call of a custom tool, whose arguments are text; in a render input alone
 )
 
 // Row is one part of the conversation.

@@ -10,6 +10,7 @@ type View struct {
 	Switches []byte // see Outline
 	rows     []byte
 	names    []byte
+	size     int // of a row: those of a render input are longer
 }
 
 // ViewOutline checks an encoded outline. What it accepts ParseOutline accepts too.
@@ -23,7 +24,7 @@ func ViewOutline(b []byte) (View, error) {
 		return View{}, fault("outline of " + strconv.Itoa(len(b)) + " bytes with " + strconv.FormatUint(rows, 10) + " rows")
 	}
 	b = b[headerSize:]
-	v := View{rows: b[:rows*rowSize], Switches: b[rows*rowSize : rows*rowSize+sw], names: b[rows*rowSize+sw:]}
+	v := View{size: rowSize, rows: b[:rows*rowSize], Switches: b[rows*rowSize : rows*rowSize+sw], names: b[rows*rowSize+sw:]}
 	for i := range v.Len() {
 		r := v.Row(i)
 		if off, n := r.name(); uint64(off)+uint64(n) > names {
@@ -34,10 +35,15 @@ func ViewOutline(b []byte) (View, error) {
 }
 
 // Len is the number of rows.
-func (v *View) Len() int { return len(v.rows) / rowSize }
+func (v *View) Len() int {
+	if v.size == 0 {
+		return 0 // of no outline
+	}
+	return len(v.rows) / v.size
+}
 
 // Row is row i, which must be below Len.
-func (v *View) Row(i int) RowView { return RowView(v.rows[i*rowSize : i*rowSize+rowSize]) }
+func (v *View) Row(i int) RowView { return RowView(v.rows[i*v.size : i*v.size+v.size]) }
 
 // Name is the name in a row of v; see Row.
 func (v *View) Name(r RowView) []byte {

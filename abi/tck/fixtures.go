@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/weirgate/weir/abi/plan"
 )
 
 //go:embed fixtures/*.json fixtures/*.wasm fixtures/refused/*.wasm
@@ -18,7 +20,10 @@ type Fixture struct {
 	Module string `json:"module"` // file beside the fixture's
 	About  string `json:"about"`  // what the guest does
 	Cases  []Case `json:"cases"`
-	Wasm   []byte `json:"-"`
+	// Renders are the cases of a renderer, all with one Input, in the names that its fields have.
+	Renders []RenderCase     `json:"renders"`
+	Input   plan.RenderInput `json:"-"`
+	Wasm    []byte           `json:"-"`
 }
 
 // Name is the module's without its ending.
@@ -36,6 +41,38 @@ type Case struct {
 	Optional bool         `json:"optional"` // a host may refuse such a plugin
 	Steps    []Step       `json:"steps"`
 	Streams  []StreamWant `json:"streams"`
+}
+
+// RenderCase is a prompt that a host must make, or a fault that it must see.
+type RenderCase struct {
+	Name    string       `json:"name"`
+	About   string       `json:"about"`   // the rule
+	Section string       `json:"section"` // of ABI.md
+	Config  string       `json:"config"`  // for weir1_open
+	Content plan.Content `json:"content"` // what is granted
+	Fault   bool         `json:"fault"`   // the answer must be refused
+	Text    string       `json:"text"`
+	Spans   []RenderSpan `json:"spans"`
+	Ops     []RenderOp   `json:"ops"`
+}
+
+// RenderSpan is start, end, source, message and part.
+type RenderSpan [5]int
+
+// RenderOp is an instruction of the answer.
+type RenderOp struct {
+	Kind     plan.OpKind `json:"kind"`
+	Argument uint8       `json:"argument"` // action or state
+	Message  uint32      `json:"message"`
+	Part     uint16      `json:"part"`
+	Value    string      `json:"value"`
+}
+
+// input is the form of Fixture.Input: switches are text in it.
+type input struct {
+	Rows     []plan.RenderRow
+	Tools    []plan.RenderTool
+	Switches string
 }
 
 // Start is a start block.
@@ -128,10 +165,14 @@ func Fixtures() ([]Fixture, error) {
 		if path.Base(p) == refusals {
 			continue
 		}
-		var f Fixture
+		var f struct {
+			Fixture
+			Input input `json:"input"`
+		}
 		if err := read(p, &f); err != nil {
 			return nil, err
 		}
+		f.Fixture.Input = plan.RenderInput{Rows: f.Input.Rows, Tools: f.Input.Tools, Switches: []byte(f.Input.Switches)}
 		if f.Wasm, err = files.ReadFile(path.Join(folder, f.Module)); err != nil {
 			return nil, err
 		}
@@ -140,7 +181,7 @@ func Fixtures() ([]Fixture, error) {
 				return nil, fmt.Errorf("%s: case %s: %w", p, c.Name, err)
 			}
 		}
-		out = append(out, f)
+		out = append(out, f.Fixture)
 	}
 	return out, nil
 }

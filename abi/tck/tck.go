@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/guest"
+	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/abi/record"
 )
 
@@ -29,6 +30,13 @@ type Plugin interface {
 	Open(config []byte) (Parser, error)
 	// Close frees it. No stream of it is open any more.
 	Close()
+}
+
+// Renderer is what a Plugin is too if the host has a use for renderers.
+type Renderer interface {
+	// Render opens the plugin with a configuration and makes a prompt. in.Content is what the operator
+	// grants. An error says that the plugin is at fault.
+	Render(config []byte, in *plan.RenderInput) (*plan.Rendered, error)
 }
 
 // Parser is a configured plugin.
@@ -97,6 +105,17 @@ func Run(t *testing.T, h Host) {
 					}
 				})
 			}
+			renderer, ok := p.(Renderer)
+			if !ok && len(f.Renders) > 0 {
+				t.Skip("NOT CHECKED: the host has no renderers")
+			}
+			for _, c := range f.Renders {
+				t.Run(c.Name, func(t *testing.T) {
+					if problem := c.run(renderer, f.Input); problem != "" {
+						t.Errorf("section %s, %s:\n%s", c.Section, c.About, problem)
+					}
+				})
+			}
 		})
 	}
 }
@@ -147,6 +166,31 @@ func (c *Case) run(p Plugin) string {
 		}
 	}
 	return strings.Join(problems, "\n")
+}
+
+// run renders and returns what differs from what is wanted.
+func (c *RenderCase) run(r Renderer, in plan.RenderInput) string {
+	in.Content = c.Content
+	out, err := r.Render([]byte(c.Config), &in)
+	switch {
+	case c.Fault && err == nil:
+		return fmt.Sprintf("the answer is taken: %q", out.Text)
+	case c.Fault:
+		return ""
+	case err != nil:
+		return fmt.Sprintf("the answer is refused: %v", err)
+	}
+	got := RenderCase{Text: out.Text}
+	for _, s := range out.Spans {
+		got.Spans = append(got.Spans, RenderSpan{s.Start, s.End, int(s.Source), s.Message, s.Part})
+	}
+	for _, op := range out.Ops {
+		got.Ops = append(got.Ops, RenderOp{Kind: op.Kind, Argument: uint8(op.Action) | uint8(op.State), Message: op.Message, Part: op.Part, Value: op.Value})
+	}
+	if got.Text != c.Text || !slices.Equal(got.Spans, c.Spans) || !slices.Equal(got.Ops, c.Ops) {
+		return fmt.Sprintf("got\n  %q\n  %v\n  %v\nwant\n  %q\n  %v\n  %v", got.Text, got.Spans, got.Ops, c.Text, c.Spans, c.Ops)
+	}
+	return ""
 }
 
 // play gives a step to its stream.

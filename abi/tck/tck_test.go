@@ -52,7 +52,7 @@ func TestFixtures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := 0
+	cases, renders := 0, 0
 	for _, f := range fixtures {
 		seen := map[string]bool{}
 		for _, c := range f.Cases {
@@ -62,13 +62,20 @@ func TestFixtures(t *testing.T) {
 			seen[c.Name] = true
 			cases++
 		}
+		for _, c := range f.Renders {
+			if c.Name == "" || seen[c.Name] || c.About == "" || c.Section == "" || len(f.Input.Rows) == 0 {
+				t.Errorf("%s: case %q has no name of its own, rule, section or input", f.Name(), c.Name)
+			}
+			seen[c.Name] = true
+			renders++
+		}
 	}
 	refusals, err := tck.Refusals()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d guests with %d cases, %d modules to refuse", len(fixtures), cases, len(refusals))
-	if len(fixtures) < 15 || cases < 60 || len(refusals) < 40 {
+	t.Logf("%d guests with %d cases and %d renders, %d modules to refuse", len(fixtures), cases, renders, len(refusals))
+	if len(fixtures) < 15 || cases < 60 || renders < 20 || len(refusals) < 40 {
 		t.Error("fixtures are missing")
 	}
 }

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -98,6 +99,20 @@ func (b *body) tokens() int {
 	return len(strings.Fields(b.Content)) + len(b.Messages)
 }
 
+// refused says why vLLM would not take the prompt.
+func (b *body) refused(s *Script) string {
+	if n := b.tokens(); s.Window > 0 && n > s.Window {
+		return fmt.Sprintf("The decoder prompt (length %d) is longer than the maximum model length of %d. Make sure that it is no smaller than the number of text tokens.", n, s.Window)
+	}
+	ids, _ := b.Prompt.([]any)
+	for _, id := range ids {
+		if n, ok := id.(float64); s.Vocabulary > 0 && (!ok || n < 0 || n >= float64(s.Vocabulary)) {
+			return fmt.Sprintf("Token id %v is out of vocabulary", id)
+		}
+	}
+	return ""
+}
+
 // ServeHTTP answers one request.
 func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
@@ -123,6 +138,10 @@ func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s.Status != 0 && s.Status != http.StatusOK || s.Type != "" && s.Body != "" {
 			maps.Copy(w.Header(), s.Header)
 			answer(w, s.Status, s.Type, s.Body)
+			return
+		}
+		if why := b.refused(&s); why != "" {
+			answer(w, http.StatusBadRequest, "", `{"error":{"message":"`+why+`","type":"BadRequestError","param":null,"code":400}}`)
 			return
 		}
 		p := player{s: &s, w: w, r: r, flush: http.NewResponseController(w).Flush}

@@ -14,6 +14,7 @@ type Chunk struct {
 	Reasoning string
 	Call      *Call
 	IDs       []uint32 // token_ids, as vLLM sends them on request
+	List      string   // JSON text of token_ids instead, for what no server should send
 }
 
 // Call is a fragment of a tool call: ID and Name stand in the first one alone.
@@ -69,8 +70,13 @@ const (
 // Script is one answer. The zero value streams nothing and stops.
 type Script struct {
 	Chunks []Chunk
-	Finish string // "" means stop
-	Stop   string // JSON text of stop_reason in the last chunk
+	Finish string   // "" means stop
+	Stop   string   // JSON text of stop_reason in the last chunk
+	Last   []uint32 // token_ids of the last chunk, which has no text
+
+	// A prompt that is refused, as vLLM does: longer than Window tokens, or with an id not below Vocabulary;
+	// 0: no limit.
+	Window, Vocabulary int
 
 	// An answer that is no stream.
 	Status int // 0: stream
@@ -88,6 +94,7 @@ type Script struct {
 	Pause       time.Duration
 	Gate        <-chan struct{} // received from before each chunk
 	FinishEvery bool            // the finish reason stands on every chunk
+	StopEvery   bool            // and so does the stop reason
 	NoDone      bool            // no [DONE]
 	Usage       Usage
 	Cached      int
@@ -114,13 +121,16 @@ func (s *Script) rendered(chat bool, maxTokens, input int) [][]byte {
 		} else {
 			e = append(e, "null"...)
 		}
+		if s.StopEvery {
+			e = append(append(e, `,"stop_reason":`...), s.Stop...)
+		}
 		e = append(e, `}]`...)
 		if s.Usage == UsageEvery {
 			e = appendUsage(append(e, `,"usage":`...), input, s.Cached, i+1)
 		}
 		events = append(events, append(e, '}'))
 	}
-	last := appendChunk(nil, chat, &Chunk{})
+	last := appendChunk(nil, chat, &Chunk{IDs: s.Last})
 	last = jsonscan.AppendString(append(last, `,"logprobs":null,"finish_reason":`...), reason)
 	if s.Stop != "" {
 		last = append(append(last, `,"stop_reason":`...), s.Stop...)
@@ -141,7 +151,7 @@ func (s *Script) rendered(chat bool, maxTokens, input int) [][]byte {
 func appendChunk(dst []byte, chat bool, c *Chunk) []byte {
 	if !chat {
 		dst = append(dst, `{"id":"cmpl-1","object":"text_completion","created":1795971572,"model":"double","choices":[{"index":0,"text":`...)
-		return appendIDs(jsonscan.AppendString(dst, c.Text), c.IDs)
+		return appendIDs(jsonscan.AppendString(dst, c.Text), c)
 	}
 	dst = append(dst, `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795971572,"model":"double","choices":[{"index":0,"delta":{`...)
 	switch {
@@ -160,15 +170,18 @@ func appendChunk(dst []byte, chat bool, c *Chunk) []byte {
 	case c.Text != "":
 		dst = jsonscan.AppendString(append(dst, `"content":`...), c.Text)
 	}
-	return appendIDs(append(dst, '}'), c.IDs)
+	return appendIDs(append(dst, '}'), c)
 }
 
-func appendIDs(dst []byte, ids []uint32) []byte {
-	for i, id := range ids {
+func appendIDs(dst []byte, c *Chunk) []byte {
+	if c.List != "" {
+		return append(append(dst, `,"token_ids":`...), c.List...)
+	}
+	for i, id := range c.IDs {
 		dst = append(dst, [...]string{`,"token_ids":[`, `,`}[min(i, 1)]...)
 		dst = strconv.AppendUint(dst, uint64(id), 10)
 	}
-	if len(ids) > 0 {
+	if len(c.IDs) > 0 {
 		dst = append(dst, ']')
 	}
 	return dst

@@ -41,6 +41,9 @@ type Output struct {
 	Reasoning string
 	Calls     map[int]*Call
 	Spans     []string // the text under each span
+	IDs       []uint32
+	Unknown   bool // a delta with bytes had no ids
+	Tokens    int
 	Deltas    int
 	Usage     *engines.Usage
 	Finish    *engines.Finish
@@ -88,6 +91,12 @@ func (o *Output) add(tb testing.TB, d *engines.Delta) {
 	if len(d.Bytes) == 0 && len(d.Fragments) == 0 && d.Usage == nil && d.Finish == nil {
 		tb.Errorf("an empty delta")
 	}
+	if len(d.IDs) > 0 && len(d.Fragments) > 0 {
+		tb.Errorf("a delta with ids and fragments")
+	}
+	o.IDs = append(o.IDs, d.IDs...)
+	o.Unknown = o.Unknown || len(d.Bytes) > 0 && len(d.IDs) == 0
+	o.Tokens += d.Tokens
 	end := uint32(0)
 	for _, sp := range d.Spans {
 		if sp.Off < end || int(sp.Off)+int(sp.Len) > len(d.Bytes) {

@@ -29,6 +29,12 @@ type decoder struct {
 	tokens  int   // ids in the chunk
 	plain   bool  // the chunk said nothing but text so far
 
+	ended   bool     // the chunk has a finish reason
+	stopped stopKind // and what it says of the stop
+	stopID  uint32
+	end     ending
+	sampled int // ids of the stream so far
+
 	finish  engines.Finish
 	usage   engines.Usage
 	counted bool // usage came
@@ -39,14 +45,14 @@ type decoder struct {
 // them anew.
 type members struct {
 	top, choice, delta, usage, details, call, function func(key []byte) error
-	choices, calls, id                                 func(i int) error
+	choices, calls                                     func(i int) error
 }
 
 func (d *decoder) init(e *Engine) {
 	d.e, d.structured, d.special, d.lastID = e, e.cfg.Structured, e.cfg.Special, -1
 	d.members = members{
 		top: d.top, choice: d.choice, delta: d.delta, usage: d.usageMember, details: d.details, call: d.callMember, function: d.function,
-		choices: d.choices, calls: d.calls, id: d.id,
+		choices: d.choices, calls: d.calls,
 	}
 }
 
@@ -54,7 +60,7 @@ func (d *decoder) init(e *Engine) {
 func (d *decoder) reset() {
 	*d = decoder{
 		e: d.e, structured: d.structured, special: d.special, members: d.members, lastID: -1,
-		layout:  layout{prefix: kept(d.layout.prefix), suffix: kept(d.layout.suffix), off: d.layout.off},
+		layout:  layout{prefix: kept(d.layout.prefix), middle: kept(d.layout.middle), suffix: kept(d.layout.suffix), off: d.layout.off},
 		scratch: kept(d.scratch), waiting: d.waiting[:0],
 	}
 }
@@ -62,26 +68,17 @@ func (d *decoder) reset() {
 // chunk reads one chunk and adds what it says to a. Of a chunk that is in error, nothing is added.
 func (d *decoder) chunk(data []byte, a *accum) error {
 	d.a, d.from = a, len(a.text)
-	if inner, ok := d.layout.match(data); ok && len(d.waiting) == 0 {
-		return d.add(inner, d.layout.kind)
-	}
-	d.r = *jsonscan.NewReader(data)
 	d.tokens, d.thought, d.fresh, d.plain = 0, false, false, true
-	d.layout.begin()
-	before, marks := d.usage.Output, len(a.marks)
-	err := d.r.Object(d.members.top)
-	if err == nil {
-		err = d.r.End()
-	}
-	if err != nil {
-		a.cut(d.from, marks)
+	d.ended, d.stopped = false, stopUnsaid
+	before, end, waiting := d.usage.Output, d.end, len(d.waiting)
+	marks, ids := len(a.marks), len(a.sampled.ids)
+	if err := d.read(data); err != nil {
+		a.cut(d.from, marks, ids)
+		d.end, d.waiting = end, d.waiting[:waiting]
 		if e, ok := errors.AsType[*engines.Error](err); ok {
 			return e
 		}
 		return d.e.client.Fail(engines.ClassProtocol, "chunk", err)
-	}
-	if d.plain && d.layout.texts == 1 {
-		d.layout.learn(data)
 	}
 	if len(d.waiting) > 0 {
 		d.spans(a, d.from)
@@ -89,11 +86,35 @@ func (d *decoder) chunk(data []byte, a *accum) error {
 	if d.finish.Reason == engines.ReasonStop && d.finish.Stop == "" && len(d.waiting) > 0 {
 		d.finish.Stop = d.special[d.waiting[0]].Text
 	}
+	d.settle(a)
 	switch {
 	case d.tokens > 0:
 		a.delta.Tokens += d.tokens
 	case d.fresh && len(a.text) > d.from && d.usage.Output > before:
 		a.delta.Tokens += d.usage.Output - before
+	}
+	return nil
+}
+
+// read reads a chunk by the layout of an earlier one, or as JSON.
+func (d *decoder) read(data []byte) error {
+	if text, ids, ok := d.layout.match(data); ok {
+		if err := d.add(text, d.layout.kind); err != nil {
+			return err
+		}
+		d.takeIDs(ids)
+		return nil
+	}
+	d.r = *jsonscan.NewReader(data)
+	d.layout.begin()
+	if err := d.r.Object(d.members.top); err != nil {
+		return err
+	}
+	if err := d.r.End(); err != nil {
+		return err
+	}
+	if d.plain {
+		d.layout.learn(data)
 	}
 	return nil
 }
@@ -155,8 +176,8 @@ func (d *decoder) choice(key []byte) error {
 	case "stop_reason", "matched_stop":
 		return d.stop()
 	case "token_ids":
-		if len(d.special) > 0 && d.r.Peek() == jsonscan.Array {
-			return d.r.Array(d.members.id)
+		if d.e.asksIDs && d.r.Peek() == jsonscan.Array {
+			return d.readIDs()
 		}
 	}
 	return d.skip()
@@ -309,7 +330,7 @@ func (d *decoder) reason() error {
 	if err := d.str(&word); err != nil || word == "" {
 		return err
 	}
-	d.plain = false
+	d.plain, d.ended = false, true
 	switch word {
 	case "length", "max_tokens":
 		d.finish.Reason = engines.ReasonLength
@@ -329,27 +350,18 @@ func (d *decoder) reason() error {
 
 // stop reads what matched: a stop string, or the id of a stop token.
 func (d *decoder) stop() error {
-	if d.r.Peek() == jsonscan.String {
-		d.plain = false
+	switch d.r.Peek() {
+	case jsonscan.String:
+		d.plain, d.stopped = false, stopText
 		return d.str(&d.finish.Stop)
+	case jsonscan.Null:
+		d.stopped = stopNull
 	}
 	raw, err := d.r.Raw()
 	if n, ok := number(raw); ok {
-		d.plain = false
+		d.plain, d.stopped, d.stopID = false, stopToken, uint32(n)
 		if i, known := d.e.ids[uint32(n)]; known {
 			d.finish.Stop = d.special[i].Text
-		}
-	}
-	return err
-}
-
-func (d *decoder) id(int) error {
-	raw, err := d.r.Raw()
-	d.tokens++
-	d.plain = false
-	if n, ok := number(raw); ok {
-		if i, known := d.e.ids[uint32(n)]; known {
-			d.waiting = append(d.waiting, i)
 		}
 	}
 	return err

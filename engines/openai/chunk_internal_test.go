@@ -15,6 +15,8 @@ import (
 const (
 	vllmChunk  = `{"id":"cmpl-b49b1bb61777d7c0","object":"text_completion","created":1795971572,"model":"tiny","choices":[{"index":0,"text":" Coco","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":null}],"usage":null}`
 	usageChunk = `{"id":"cmpl-b49b1bb61777d7c0","object":"text_completion","created":1795971572,"model":"tiny","choices":[{"index":0,"text":" aluno","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":[76260]}],"usage":{"prompt_tokens":5,"total_tokens":7,"completion_tokens":2}}`
+	idsChunk   = `{"id":"cmpl-b49b1bb61777d7c0","object":"text_completion","created":1795971572,"model":"tiny","choices":[{"index":0,"text":" aluno","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":[76260]}],"usage":null}`
+	lastChunk  = `{"id":"cmpl-b49b1bb61777d7c0","object":"text_completion","created":1795971572,"model":"tiny","choices":[{"index":0,"text":"","logprobs":null,"finish_reason":"stop","stop_reason":null,"prompt_token_ids":null,"token_ids":[151645]}],"usage":null}`
 	llamaChunk = `{"choices":[{"text":" capital","index":0,"logprobs":null,"finish_reason":null}],"created":1795971374,"model":"gemma","system_fingerprint":"b0-unknown","object":"text_completion","id":"chatcmpl-9SLtjtRqI9XKfXMwRGc3nepUlX5hmGDV"}`
 	chatChunk  = `{"id":"chatcmpl-a42f140703db68f2","object":"chat.completion.chunk","created":1795971775,"model":"tiny","choices":[{"index":0,"delta":{"content":"ür"},"logprobs":null,"finish_reason":null,"token_ids":null}]}`
 )
@@ -37,6 +39,7 @@ func TestChunkAllocations(t *testing.T) {
 		chunk string
 	}{
 		"vllm":         {Config{}, vllmChunk},
+		"vllm ids":     {Config{Extras: true, PromptIDs: true}, idsChunk},
 		"vllm usage":   {Config{Extras: true, Special: []Special{{"<x>", 1}}}, usageChunk},
 		"llama.cpp":    {Config{}, llamaChunk},
 		"chat as text": {Config{Mode: Chat}, chatChunk},
@@ -104,9 +107,45 @@ func TestLayoutTakesEscapedQuotes(t *testing.T) {
 		`b","x":"\"`:    false,
 		`\"","x":"`:     false,
 	} {
-		got, ok := l.match([]byte(before + inner + after))
+		got, _, ok := l.match([]byte(before + inner + after))
 		if ok != want || ok && string(got) != inner {
 			t.Errorf("%s: got %s, %v", inner, got, ok)
+		}
+	}
+}
+
+// TestLayoutTakesIDs: the ids behind a text may be any, as long as they are numbers in JSON.
+func TestLayoutTakesIDs(t *testing.T) {
+	var l layout
+	const before, middle, after = `{"choices":[{"text":"`, `","token_ids":[`, `]}]}`
+	l.note(engines.FragmentText, len(`"a"`), len(before)+len(`a"`))
+	l.noteIDs(len(`[7]`), len(before+"a"+middle+`7]`))
+	l.learn([]byte(before + "a" + middle + "7" + after))
+	for _, c := range []struct {
+		text, ids string
+		want      bool
+	}{
+		{`b`, `8`, true},
+		{``, ``, true},
+		{`\"`, `0,10,999999999`, true},
+		{`\\`, `1`, true},
+		{`"`, `1`, false},
+		{`\\"`, `1`, false},
+		{`b`, `1,`, false},
+		{`b`, `,1`, false},
+		{`b`, `1,,2`, false},
+		{`b`, `01`, false},
+		{`b`, `-1`, false},
+		{`b`, `1.5`, false},
+		{`b`, `1e3`, false},
+		{`b`, `1 ,2`, false},
+		{`b`, `null`, false},
+		{`b`, `4294967295`, false},
+		{`b`, `1],"x":[2`, false},
+	} {
+		text, ids, ok := l.match([]byte(before + c.text + middle + c.ids + after))
+		if ok != c.want || ok && (string(text) != c.text || string(ids) != c.ids) {
+			t.Errorf("%s and %s: got %s and %s, %v", c.text, c.ids, text, ids, ok)
 		}
 	}
 }
@@ -115,14 +154,14 @@ func TestLayoutTakesEscapedQuotes(t *testing.T) {
 // recognised by their layout say what they say when they are read. A decoder that served another stream
 // says what a new one says.
 func FuzzChunk(f *testing.F) {
-	chunks := []string{vllmChunk, usageChunk, llamaChunk, chatChunk, `{"error":"x"}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`, `{"choices":[{"text":"\ud83d"}]}`, `{"choices":[{"text":"\ude00"}]}`, `{"choices":[{"text":"a\\"}]}`, `{"choices":[{"text":"a\""}]}`, `{"choices":[{"text":"\\\"","x":"\""}]}`, `{"choices":[{"text":"","delta":{"content":"b"}}]}`}
+	chunks := []string{vllmChunk, usageChunk, idsChunk, lastChunk, `{"choices":[{"text":"\"a","token_ids":[1,2]}]}`, `{"choices":[{"text":"a\\","token_ids":[]}]}`, `{"choices":[{"text":"a","token_ids":[1,-2]}]}`, `{"choices":[{"text":"a","token_ids":[1,,2]}]}`, llamaChunk, chatChunk, `{"error":"x"}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`, `{"choices":[{"text":"\ud83d"}]}`, `{"choices":[{"text":"\ude00"}]}`, `{"choices":[{"text":"a\\"}]}`, `{"choices":[{"text":"a\""}]}`, `{"choices":[{"text":"\\\"","x":"\""}]}`, `{"choices":[{"text":"","delta":{"content":"b"}}]}`}
 	for _, a := range chunks {
 		for _, b := range chunks {
 			f.Add([]byte(a), []byte(b))
 		}
 	}
 	f.Fuzz(func(t *testing.T, one, two []byte) {
-		for _, cfg := range []Config{{}, {Extras: true, Special: []Special{{"Coco", 76260}}}, {Mode: Chat, Structured: true}} {
+		for _, cfg := range []Config{{}, {Extras: true, Special: []Special{{"Coco", 76260}}}, {Extras: true, PromptIDs: true}, {Mode: Chat, Structured: true}} {
 			fast, slow := decoderFor(t, cfg), decoderFor(t, cfg)
 			slow.layout.off = true
 			for _, data := range [][]byte{two, one, two} {
@@ -168,6 +207,8 @@ func BenchmarkChunk(b *testing.B) {
 	}{
 		{"vllm", vllmChunk, Config{}, false},
 		{"vllm-read", vllmChunk, Config{}, true},
+		{"vllm-ids", idsChunk, Config{Extras: true, PromptIDs: true}, false},
+		{"vllm-ids-read", idsChunk, Config{Extras: true, PromptIDs: true}, true},
 		{"vllm-usage-ids", usageChunk, Config{Extras: true, Special: []Special{{"<x>", 1}}}, false},
 		{"llamacpp", llamaChunk, Config{}, false},
 		{"llamacpp-read", llamaChunk, Config{}, true},
@@ -190,23 +231,36 @@ func BenchmarkChunk(b *testing.B) {
 }
 
 func BenchmarkPromptIDs(b *testing.B) {
-	ids := make([]uint32, 61_000)
-	for i := range ids {
-		ids[i] = uint32(i*2654435761) % 152_000
+	req := &engines.Request{Model: "m", IDs: make([]uint32, 61_000), MaxTokens: 1}
+	for i := range req.IDs {
+		req.IDs[i] = uint32(i*2654435761) % 152_000
 	}
-	var dst []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		dst = appendIDs(dst[:0], ids)
+	text := appendIDs(nil, req.IDs)
+	e := decoderFor(b, Config{PromptIDs: true, Extras: true}).e
+	for _, c := range []struct {
+		name string
+		text []byte
+	}{{"formatted", nil}, {"with text", text}} {
+		b.Run(c.name, func(b *testing.B) {
+			req.IDsText = c.text
+			var dst []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if dst, err = e.appendCompletion(dst[:0], req); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(dst)), "bytes")
+		})
 	}
-	b.ReportMetric(float64(len(dst)), "bytes")
 }
 
 func TestAppendIDs(t *testing.T) {
 	for _, ids := range [][]uint32{nil, {0}, {7, 10, 99, 100, 101, 999, 1000, 9999, 10000, 99999, 100000, 1234567, 12345678, 999999999, 1000000000, math.MaxUint32}} {
 		want, _ := json.Marshal(append([]uint32{}, ids...))
-		if got := appendIDs([]byte("x"), ids); string(got) != "x"+string(want) {
-			t.Errorf("got %s, want x%s", got, want)
+		if got := appendIDs([]byte("x["), ids); string(got)+"]" != "x"+string(want) {
+			t.Errorf("got %s], want x%s", got, want)
 		}
 	}
 }

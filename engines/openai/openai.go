@@ -62,12 +62,13 @@ type Config struct {
 	// Structured says that the server parses its model's output: chat deltas become fragments.
 	// Without it their content is raw text for the gateway's parsers.
 	Structured bool
-	// PromptIDs sends token ids where a request has them.
+	// PromptIDs sends token ids where a request has them. With Extras the server is also asked for the ids
+	// of what it generates (vLLM's return_token_ids), which become those of the deltas.
 	PromptIDs bool
 	// Extras allows members outside OpenAI's interface that vLLM, SGLang and llama.cpp know or ignore:
 	// skip_special_tokens, top_k, chat_template_kwargs and such. A strict server answers them with 400.
 	Extras bool
-	// Special asks for token ids (vLLM, with Extras) and gives these tokens spans.
+	// Special asks for the ids of what is generated too, and gives these tokens spans.
 	Special []Special
 	// CachedTokens says that the server's usage tells what its prefix cache held.
 	CachedTokens bool
@@ -94,6 +95,7 @@ type Engine struct {
 	generate *url.URL       // where generations go
 	tokenize *url.URL       // where prompts are counted
 	ids      map[uint32]int // index in cfg.Special
+	asksIDs  bool           // of what is generated
 	spare    sync.Pool      // of *generation
 }
 
@@ -138,6 +140,7 @@ func New(cfg Config) (*Engine, error) {
 	if e.tokenize, err = url.Parse(client.RootURL("/tokenize")); err != nil {
 		return nil, fmt.Errorf("engine %s: base URL: %w", cfg.Name, err)
 	}
+	e.asksIDs = cfg.Extras && !cfg.Structured && (len(cfg.Special) > 0 || cfg.PromptIDs && cfg.Mode == Completions)
 	if len(cfg.Special) > 0 {
 		e.ids = make(map[uint32]int, len(cfg.Special))
 		for i, sp := range cfg.Special {

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/weirgate/weir/abi/conv"
@@ -15,7 +14,13 @@ func (e *Engine) appendCompletion(dst []byte, req *engines.Request) ([]byte, err
 	dst = e.appendModel(dst, req)
 	switch {
 	case e.cfg.PromptIDs && len(req.IDs) > 0:
-		dst = appendIDs(append(dst, `,"prompt":`...), req.IDs)
+		dst = append(dst, `,"prompt":[`...)
+		if len(req.IDsText) > 0 {
+			dst = append(dst, req.IDsText...)
+		} else {
+			dst = appendIDs(dst, req.IDs)
+		}
+		dst = append(dst, ']')
 	case req.Prompt != "":
 		dst = jsonscan.AppendString(append(dst, `,"prompt":`...), req.Prompt)
 		if e.cfg.Extras {
@@ -76,7 +81,7 @@ func (e *Engine) appendCommon(dst []byte, req *engines.Request) ([]byte, error) 
 	}
 	if e.cfg.Extras && !e.cfg.Structured {
 		dst = append(dst, `,"skip_special_tokens":false,"spaces_between_special_tokens":false`...)
-		if len(e.cfg.Special) > 0 {
+		if e.asksIDs {
 			dst = append(dst, `,"return_token_ids":true`...)
 		}
 	}
@@ -179,62 +184,4 @@ func appendResponseFormat(dst []byte, req *engines.Request) []byte {
 	dst = strconv.AppendBool(append(dst, `,"strict":`...), strict)
 	dst = append(append(dst, `,"schema":`...), req.Constraint.JSONSchema...)
 	return append(dst, `}}`...)
-}
-
-const digitPairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839" +
-	"40414243444546474849505152535455565758596061626364656667686970717273747576777879" +
-	"8081828384858687888990919293949596979899"
-
-// appendIDs writes ids as a JSON array. A long prompt is hundreds of kilobytes of digits, so they are
-// written in pairs, each number from its end, straight into its place.
-func appendIDs(dst []byte, ids []uint32) []byte {
-	const widest = 11 // a comma and ten digits
-	dst = slices.Grow(append(dst, '['), widest*len(ids)+1)
-	at := len(dst)
-	b := dst[:cap(dst)]
-	for _, id := range ids {
-		next := at + digits(id)
-		i := next
-		for id >= 100 {
-			pair := id % 100 * 2
-			id /= 100
-			i -= 2
-			b[i], b[i+1] = digitPairs[pair], digitPairs[pair+1]
-		}
-		if id >= 10 {
-			b[i-2], b[i-1] = digitPairs[id*2], digitPairs[id*2+1]
-		} else {
-			b[i-1] = byte('0' + id)
-		}
-		b[next] = ','
-		at = next + 1
-	}
-	if len(ids) > 0 {
-		at-- // the last comma
-	}
-	return append(b[:at], ']')
-}
-
-func digits(n uint32) int {
-	switch {
-	case n < 10:
-		return 1
-	case n < 100:
-		return 2
-	case n < 1000:
-		return 3
-	case n < 10000:
-		return 4
-	case n < 100000:
-		return 5
-	case n < 1000000:
-		return 6
-	case n < 10000000:
-		return 7
-	case n < 100000000:
-		return 8
-	case n < 1000000000:
-		return 9
-	}
-	return 10
 }

@@ -118,6 +118,8 @@ type accum struct {
 	marks []mark
 	usage engines.Usage
 	fin   engines.Finish
+
+	sampled sampled
 }
 
 // mark is a fragment whose text is still part of accum.text.
@@ -131,6 +133,7 @@ type mark struct {
 func (a *accum) reset() {
 	a.delta = engines.Delta{Spans: a.delta.Spans[:0], Fragments: a.delta.Fragments[:0]}
 	a.text, a.marks = a.text[:0], a.marks[:0]
+	a.sampled.reset()
 }
 
 // forget is reset for another stream: it keeps no string and no large buffer of this one.
@@ -138,9 +141,10 @@ func (a *accum) forget() {
 	clear(a.marks[:cap(a.marks)])
 	clear(a.delta.Fragments[:cap(a.delta.Fragments)])
 	a.reset()
+	a.sampled.forget()
 	a.text, a.usage, a.fin = kept(a.text), engines.Usage{}, engines.Finish{}
 	if cap(a.marks) > maxKeptItems || cap(a.delta.Fragments) > maxKeptItems || cap(a.delta.Spans) > maxKeptItems {
-		*a = accum{text: a.text}
+		*a = accum{text: a.text, sampled: a.sampled}
 	}
 }
 
@@ -205,6 +209,7 @@ func (g *generation) end() {
 
 // deliver makes the delta of what was gathered.
 func (a *accum) deliver(structured bool) {
+	a.delta.IDs = a.sampled.told()
 	if !structured {
 		if len(a.text) > 0 {
 			a.delta.Bytes = a.text
@@ -217,9 +222,9 @@ func (a *accum) deliver(structured bool) {
 	}
 }
 
-// cut takes back what was added since there were so many bytes and marks.
-func (a *accum) cut(text, marks int) {
-	a.text, a.marks = a.text[:text], a.marks[:marks]
+// cut takes back what was added since there were so many bytes, marks and ids.
+func (a *accum) cut(text, marks, ids int) {
+	a.text, a.marks, a.sampled.ids = a.text[:text], a.marks[:marks], a.sampled.ids[:ids]
 	if marks > 0 {
 		a.marks[marks-1].to = min(a.marks[marks-1].to, text)
 	}

@@ -33,6 +33,11 @@ type Config struct {
 	// RenderTurn puts a turn into the family's wire format; nil means Render.
 	RenderTurn func(t Turn, model string) []byte
 	Special    []Special
+	// Vocabulary, if it is there, counts prompts that come as text, cuts the output into its tokens and gives
+	// the deltas their ids. It is the one that prompts of ids are made with, and Special are tokens of it.
+	Vocabulary Vocabulary
+	// Tokens, if it is there, gives a model tokens of its own; nil stands for Vocabulary and Special.
+	Tokens func(model string) *Tokens
 
 	Window    int // tokens of prompt and output; 0: no limit
 	MaxTokens int // output tokens where a request sets no limit; 0: 32,768
@@ -94,6 +99,7 @@ type Engine struct {
 	cfg   Config
 	sched scheduler
 	cache *prefixCache
+	own   *Tokens // of models that have none of their own
 }
 
 // New makes an engine of cfg, whose zero fields get their defaults.
@@ -122,7 +128,10 @@ func New(cfg Config) *Engine {
 	if cfg.Clock == nil {
 		cfg.Clock = systemClock{}
 	}
-	return &Engine{cfg: cfg, sched: scheduler{batch: cfg.MaxBatch, queueCap: cfg.MaxQueue}, cache: newPrefixCache(cfg.CacheBlocks)}
+	return &Engine{
+		cfg: cfg, sched: scheduler{batch: cfg.MaxBatch, queueCap: cfg.MaxQueue}, cache: newPrefixCache(cfg.CacheBlocks),
+		own: NewTokens(cfg.Vocabulary, cfg.Special),
+	}
 }
 
 // Capabilities of the simulation.
@@ -133,19 +142,19 @@ func (e *Engine) Capabilities() engines.Capabilities {
 // Probe always succeeds.
 func (e *Engine) Probe(context.Context) error { return nil }
 
-// CountTokens is exact for ids; text counts a token for each four bytes.
+// CountTokens is exact for ids and with a vocabulary; else text counts a token for each four bytes.
 func (e *Engine) CountTokens(_ context.Context, req *engines.Request) (int, error) {
-	return promptTokens(req), nil
+	return promptTokens(e.tokens(req.Model).promptIDs(req), req.Prompt), nil
 }
 
 // bytesPerToken is what a token of a prompt without ids is taken for.
 const bytesPerToken = 4
 
-func promptTokens(req *engines.Request) int {
-	if len(req.IDs) > 0 {
-		return len(req.IDs)
+func promptTokens(ids []uint32, prompt string) int {
+	if len(ids) > 0 {
+		return len(ids)
 	}
-	return (len(req.Prompt) + bytesPerToken - 1) / bytesPerToken
+	return (len(prompt) + bytesPerToken - 1) / bytesPerToken
 }
 
 // Generate writes the whole turn at once and lets it out token by token. It returns when the
@@ -154,7 +163,9 @@ func (e *Engine) Generate(ctx context.Context, req *engines.Request) (engines.St
 	if ctx.Err() != nil {
 		return nil, e.canceled(ctx)
 	}
-	input := max(promptTokens(req), 1)
+	tokens := e.tokens(req.Model)
+	ids := tokens.promptIDs(req)
+	input := max(promptTokens(ids, req.Prompt), 1)
 	limit := e.cfg.MaxTokens
 	if req.MaxTokens > 0 {
 		limit = min(limit, req.MaxTokens)
@@ -171,7 +182,7 @@ func (e *Engine) Generate(ctx context.Context, req *engines.Request) (engines.St
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{e: e, ctx: ctx, ids: req.IDs, prompt: req.Prompt, limit: limit, failAfter: -1}
+	s := &Stream{e: e, ctx: ctx, vocab: tokens, ids: ids, prompt: req.Prompt, input: input, limit: limit, failAfter: -1}
 	if turn.Fails {
 		s.failAfter = turn.FailAfter
 	}
@@ -200,7 +211,7 @@ func (e *Engine) turn(req *engines.Request) (Turn, error) {
 		Seed:       e.cfg.Seed,
 		Constraint: req.Constraint,
 	})
-	t.PromptTail = req.Prompt[max(0, len(req.Prompt)-maxTail):]
+	t.PromptTail = e.tokens(req.Model).tail(req)
 	return t, nil
 }
 

@@ -24,6 +24,7 @@ func TestContract(t *testing.T) {
 		"paced":               paced,
 		"thinks":              {Thinks: true, Special: []sim.Special{{Text: "<think>", ID: 1}, {Text: "</think>", ID: 2}}},
 		"batch of two":        {MaxBatch: 2},
+		"a vocabulary":        {Thinks: true, Special: family, Vocabulary: pairs{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Run(t, enginetest.Factory{Open: func(testing.TB, string) engines.Engine { return sim.New(cfg) }})
@@ -360,7 +361,7 @@ func FuzzActor(f *testing.F) {
 		if strings.Contains(text, "long") {
 			return
 		}
-		e := sim.New(sim.Config{Thinks: true, Special: family})
+		e := sim.New(sim.Config{Thinks: true, Special: family, Vocabulary: pairs{}})
 		req := chat(text)
 		req.Conversation.Tools = append(req.Conversation.Tools, tool("x", text, schema), patch)
 		st, err := e.Generate(t.Context(), req)
@@ -375,6 +376,11 @@ func FuzzActor(f *testing.F) {
 			}
 			if total += len(d.Bytes); len(d.Bytes) == 0 && d.Finish == nil {
 				t.Fatal("an empty delta")
+			}
+			if len(d.IDs) == 1 {
+				if token, _ := (pairs{}).Token(d.IDs[0]); token != string(d.Bytes) {
+					t.Fatalf("id %d for %q", d.IDs[0], d.Bytes)
+				}
 			}
 		}
 		if err := st.Close(); err != nil {

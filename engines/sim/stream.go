@@ -18,10 +18,13 @@ type Stream struct {
 	unhook func() bool
 	once   sync.Once // leaves the batch
 
+	vocab     *Tokens
 	ids       []uint32
 	prompt    string
+	input     int // tokens of the prompt
 	out       []byte
 	marks     []mark
+	tokens    []token // of out; nil: it is cut at random
 	stop      string
 	limit     int
 	failAfter int // -1: never
@@ -37,16 +40,18 @@ type Stream struct {
 
 	delta engines.Delta
 	spans [1]record.Span
+	id    [1]uint32
 	usage engines.Usage
 	fin   engines.Finish
 }
 
 // write renders the turn and finds its special tokens and its end.
 func (s *Stream) write(t Turn, req *engines.Request) {
-	special := s.e.cfg.Special
+	special := s.vocab.special
 	s.out = s.e.cfg.RenderTurn(t, req.Model)
 	s.marks = marks(s.out, &t, special)
 	s.out, s.stop = cutStop(s.out, s.marks, req.Stop, special)
+	s.tokens = s.vocab.cut(s.out, s.marks)
 	s.random = mix(s.e.cfg.Seed, string(s.out))
 }
 
@@ -81,16 +86,9 @@ func (s *Stream) begin() {
 	}
 	var work time.Duration
 	if rate := s.e.cfg.PrefillRate; rate > 0 {
-		work = time.Duration(float64(s.input()-s.cached) / rate * float64(time.Second))
+		work = time.Duration(float64(s.input-s.cached) / rate * float64(time.Second))
 	}
 	s.first = s.e.sched.begin(now, s.e.scaled(work)).Add(s.e.scaled(s.e.cfg.Overhead))
-}
-
-func (s *Stream) input() int {
-	if len(s.ids) > 0 {
-		return len(s.ids)
-	}
-	return max(1, (len(s.prompt)+bytesPerToken-1)/bytesPerToken)
 }
 
 // due is when the next token is there. The end of the turn is a token like others.
@@ -128,19 +126,26 @@ func (s *Stream) Next() (*engines.Delta, error) {
 
 func (s *Stream) token() {
 	n := 0
-	if s.mark < len(s.marks) && s.marks[s.mark].from == s.at {
+	switch {
+	case s.mark < len(s.marks) && s.marks[s.mark].from == s.at:
 		m := s.marks[s.mark]
 		n = min(m.to, len(s.out)) - m.from
 		s.spans[0] = record.Span{Off: 0, Len: uint32(n), Token: m.id}
 		s.delta.Spans = s.spans[:]
 		s.mark++
-	} else {
+	case s.tokens != nil:
+		n = s.tokens[s.sent].size
+	default:
 		next := -1
 		if s.mark < len(s.marks) {
 			next = s.marks[s.mark].from
 		}
 		s.random = random(s.random)
 		n = piece(s.out, s.at, next, s.random>>32)
+	}
+	if s.tokens != nil {
+		s.id[0] = s.tokens[s.sent].id
+		s.delta.IDs = s.id[:]
 	}
 	s.delta.Bytes = s.out[s.at : s.at+n : s.at+n]
 	s.delta.Tokens = 1
@@ -149,7 +154,7 @@ func (s *Stream) token() {
 }
 
 func (s *Stream) finish(reason engines.Reason, stop string) {
-	s.usage = engines.Usage{Input: s.input(), Cached: s.cached, Output: s.sent}
+	s.usage = engines.Usage{Input: s.input, Cached: s.cached, Output: s.sent}
 	s.fin = engines.Finish{Reason: reason, Stop: stop}
 	s.delta.Usage, s.delta.Finish = &s.usage, &s.fin
 	_ = s.end(io.EOF)

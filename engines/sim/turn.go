@@ -31,7 +31,7 @@ type Block struct {
 type Turn struct {
 	Blocks []Block
 	// PromptTail is the end of the rendered prompt, for a renderer that must not write again what a
-	// template has prefilled. Empty for prompts that came as ids alone.
+	// template has prefilled. Empty for prompts that came as ids alone, unless there is a vocabulary.
 	PromptTail string
 	// Fails breaks the stream off after FailAfter tokens.
 	Fails     bool

@@ -102,6 +102,8 @@ type switches struct {
 	effortSet bool       // it has one, known or not
 	def       wish       // of the tenant or the model
 	tools     bool       // the request has some
+	closed    bool       // the prompt ends behind the last message
+	goesOn    bool       // the model goes on in the last message
 }
 
 // thinks resolves the wishes: the family's own argument, then those that other families have for the same
@@ -212,6 +214,14 @@ func (sw *switches) member(r *jsonscan.Reader, key []byte) error {
 	case "tools":
 		raw, err := r.Raw()
 		sw.tools = jsonscan.TypeOf(raw) == jsonscan.Number && string(raw) != "0"
+		return err
+	case "generation":
+		raw, err := r.Raw()
+		sw.closed = string(raw) == "false"
+		return err
+	case "continue":
+		raw, err := r.Raw()
+		sw.goesOn = string(raw) == "true"
 		return err
 	default:
 		_, err := r.Raw()

@@ -11,15 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/weirgate/weir/gateway/tokenizer"
 )
 
 // maxPieces bounds the counts file; the rarest pieces teach nothing.
 const maxPieces = 9000
 
 // countTree counts the pieces of the Go and Markdown files below root.
-func countTree(tok *tokenizer.Tokenizer, root string) (map[string]int, error) {
+func countTree(base *pieces, root string) (map[string]int, error) {
 	counts := make(map[string]int)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -34,7 +32,7 @@ func countTree(tok *tokenizer.Tokenizer, root string) (map[string]int, error) {
 		if err != nil {
 			return err
 		}
-		for piece := range tok.Pieces(string(text)) {
+		for piece := range base.of(string(text)) {
 			counts[piece]++
 		}
 		return nil

@@ -16,8 +16,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/weirgate/weir/gateway/tokenizer"
 	"github.com/weirgate/weir/gateway/tokenizer/builtin"
+	"github.com/weirgate/weir/gateway/tokenizer/vocab"
 )
 
 const (
@@ -38,7 +38,7 @@ func main() {
 }
 
 func run(root string, check, count bool) error {
-	base, err := tokenizer.New(nil, builtin.Specials())
+	base, err := newPieces()
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func run(root string, check, count bool) error {
 }
 
 // build trains on the counted pieces and the spelled-out ones and returns the image.
-func build(base *tokenizer.Tokenizer, countsFile string) ([]byte, error) {
+func build(base *pieces, countsFile string) ([]byte, error) {
 	data, err := os.ReadFile(countsFile)
 	if err != nil {
 		return nil, err
@@ -81,10 +81,36 @@ func build(base *tokenizer.Tokenizer, countsFile string) ([]byte, error) {
 		return nil, fmt.Errorf("reading %s: %w", countsFile, err)
 	}
 	addSpelled(base, counts)
-	specials := builtin.Specials()
-	tok, err := tokenizer.New(train(counts, vocabSize-256-len(specials)), specials)
-	if err != nil {
+	spec := newSpec(train(counts, vocabSize-256-len(builtin.Specials())), builtin.Specials())
+	if _, err := vocab.New(spec); err != nil {
 		return nil, err
 	}
-	return tok.AppendImage(nil), nil
+	return vocab.AppendImage(nil, spec), nil
+}
+
+// newSpec is the vocabulary of merges: the ids 0 to 255 are the bytes, the merges follow in the order of their
+// rank, the special tokens come last. So every text has ids, and the ids of a text, decoded, are that text.
+func newSpec(merges []pair, specials []string) *vocab.Spec {
+	s := &vocab.Spec{
+		Model: vocab.BPE, ByteLevel: true, Unknown: vocab.NoToken, Tokens: byteTokens(),
+		Cut:    []vocab.Step{{Kind: vocab.Split, Text: pattern, Regex: true, Fancy: true}},
+		Decode: []vocab.Step{{Kind: vocab.Bytes}},
+	}
+	for rank, p := range merges {
+		s.Merges = append(s.Merges, vocab.Merge{Left: p.left, Right: p.right, ID: uint32(len(s.Tokens)), Rank: uint32(rank)})
+		s.Tokens = append(s.Tokens, s.Tokens[p.left]+s.Tokens[p.right])
+	}
+	for i, text := range specials {
+		s.Added = append(s.Added, vocab.Added{ID: uint32(len(s.Tokens) + i), Text: text, Special: true})
+	}
+	return s
+}
+
+// byteTokens are the tokens before the first merge.
+func byteTokens() []string {
+	tokens := make([]string, 256)
+	for i := range tokens {
+		tokens[i] = string([]byte{byte(i)})
+	}
+	return tokens
 }

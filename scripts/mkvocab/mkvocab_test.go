@@ -41,6 +41,36 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	base, err := newPieces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, text, want string
+	}{
+		{"words", "Hello wide world", "Hello| wide| world"},
+		{"contraction", "don't he'LL x'y", "don|'t| he|'LL| x|'y"},
+		{"digits", "12345 6", "123|45| |6"},
+		{"punctuation", "a, b!? (c)", "a|,| b|!?| (|c|)"},
+		{"punctuation takes line ends", "x;\n\ny", "x|;\n\n|y"},
+		{"blanks leave one", "a   b", "a|  | b"},
+		{"blanks to the last line end", "a \n \n  b", "a| \n \n| | b"},
+		{"blanks at the end", "a   ", "a|   "},
+		{"tab before a word", "\tif", "\tif"},
+		{"blank before a digit", "a 1", "a| |1"},
+		{"specials are no pieces", "a<think>b", "a|b"},
+		{"bytes that are not text", "a\xff\xfeb", "ab"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.Join(slices.Collect(base.of(c.text)), "|"); got != c.want {
+				t.Errorf("pieces %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestTrainTakesTheMostFrequentPair(t *testing.T) {
 	t.Parallel()
 	merges := train(map[string]int{"abab": 5, "ab": 3, "cd": 9, "x": 100}, 10)
@@ -50,7 +80,7 @@ func TestTrainTakesTheMostFrequentPair(t *testing.T) {
 		text[i] = string([]byte{byte(i)})
 	}
 	for _, p := range merges {
-		text = append(text, text[p.Left]+text[p.Right])
+		text = append(text, text[p.left]+text[p.right])
 		tokens = append(tokens, text[len(text)-1])
 	}
 	if want := []string{"ab", "cd", "abab"}; !slices.Equal(tokens, want) {

@@ -4,16 +4,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/weirgate/weir/gateway/tokenizer"
 )
 
 // addSpelled adds what the repository's own text is too narrow to teach: everyday words and their
 // forms, numbers, runs of white space, and the letters of other scripts. Counts are small, so that real
 // text comes first.
-func addSpelled(tok *tokenizer.Tokenizer, counts map[string]int) {
+func addSpelled(base *pieces, counts map[string]int) {
 	add := func(text string, n int) {
-		for piece := range tok.Pieces(text) {
+		for piece := range base.of(text) {
 			counts[piece] += n
 		}
 	}

@@ -3,12 +3,13 @@ package main
 import (
 	"container/heap"
 	"strings"
-
-	"github.com/weirgate/weir/gateway/tokenizer"
 )
 
 // maxLearned is the longest token worth an id.
 const maxLearned = 32
+
+// pair is a merge: the ids of two adjacent tokens that become one.
+type pair struct{ left, right uint32 }
 
 // word is a piece as the ids it is made of so far, and how often it was seen.
 type word struct {
@@ -18,7 +19,7 @@ type word struct {
 
 // candidate is a pair and the count it had when it was queued; it is stale when the count has changed.
 type candidate struct {
-	pair  tokenizer.Pair
+	pair  pair
 	count int
 }
 
@@ -31,10 +32,10 @@ func (q queue) Less(i, j int) bool {
 	switch {
 	case a.count != b.count:
 		return a.count > b.count
-	case a.pair.Left != b.pair.Left:
-		return a.pair.Left < b.pair.Left
+	case a.pair.left != b.pair.left:
+		return a.pair.left < b.pair.left
 	}
-	return a.pair.Right < b.pair.Right
+	return a.pair.right < b.pair.right
 }
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 func (q *queue) Push(x any)   { *q = append(*q, x.(candidate)) }
@@ -48,18 +49,15 @@ func (q *queue) Pop() any {
 // trainer holds the counts of all pairs and the words in which each stands.
 type trainer struct {
 	words  []word
-	counts map[tokenizer.Pair]int
-	where  map[tokenizer.Pair]map[int]struct{}
+	counts map[pair]int
+	where  map[pair]map[int]struct{}
 	queue  queue
 	tokens []string
 }
 
 // train returns at most n merges, the most frequent pair first.
-func train(counts map[string]int, n int) []tokenizer.Pair {
-	t := &trainer{counts: make(map[tokenizer.Pair]int), where: make(map[tokenizer.Pair]map[int]struct{})}
-	for i := range 256 {
-		t.tokens = append(t.tokens, string([]byte{byte(i)}))
-	}
+func train(counts map[string]int, n int) []pair {
+	t := &trainer{counts: make(map[pair]int), where: make(map[pair]map[int]struct{}), tokens: byteTokens()}
 	for _, piece := range byCount(counts) {
 		w := word{count: counts[piece]}
 		for i := range len(piece) {
@@ -68,11 +66,11 @@ func train(counts map[string]int, n int) []tokenizer.Pair {
 		t.words = append(t.words, w)
 		t.add(len(t.words)-1, 1)
 	}
-	for pair, count := range t.counts {
-		t.queue = append(t.queue, candidate{pair, count})
+	for p, count := range t.counts {
+		t.queue = append(t.queue, candidate{p, count})
 	}
 	heap.Init(&t.queue)
-	var merges []tokenizer.Pair
+	var merges []pair
 	for len(merges) < n && len(t.queue) > 0 {
 		c := heap.Pop(&t.queue).(candidate)
 		if now := t.counts[c.pair]; now != c.count {
@@ -84,7 +82,7 @@ func train(counts map[string]int, n int) []tokenizer.Pair {
 		if c.count < 2 {
 			break
 		}
-		text := t.tokens[c.pair.Left] + t.tokens[c.pair.Right]
+		text := t.tokens[c.pair.left] + t.tokens[c.pair.right]
 		if len(text) > maxLearned && strings.TrimLeft(text, " \n\t-=*#/_") != "" {
 			continue
 		}
@@ -99,7 +97,7 @@ func train(counts map[string]int, n int) []tokenizer.Pair {
 func (t *trainer) add(i, sign int) {
 	w := &t.words[i]
 	for j := 1; j < len(w.ids); j++ {
-		p := tokenizer.Pair{Left: w.ids[j-1], Right: w.ids[j]}
+		p := pair{left: w.ids[j-1], right: w.ids[j]}
 		t.counts[p] += sign * w.count
 		if sign > 0 {
 			if t.where[p] == nil {
@@ -112,14 +110,14 @@ func (t *trainer) add(i, sign int) {
 
 // merge replaces p by id in every word that has it and queues the pairs that this made. The order in
 // which words are visited does not matter: the queue orders by count and ids alone.
-func (t *trainer) merge(p tokenizer.Pair, id uint32) {
-	made := make(map[tokenizer.Pair]struct{})
+func (t *trainer) merge(p pair, id uint32) {
+	made := make(map[pair]struct{})
 	for i := range t.where[p] {
 		t.add(i, -1)
 		w := &t.words[i]
 		kept := w.ids[:0]
 		for j := 0; j < len(w.ids); j++ {
-			if j+1 < len(w.ids) && w.ids[j] == p.Left && w.ids[j+1] == p.Right {
+			if j+1 < len(w.ids) && w.ids[j] == p.left && w.ids[j+1] == p.right {
 				kept = append(kept, id)
 				j++
 				continue
@@ -129,7 +127,7 @@ func (t *trainer) merge(p tokenizer.Pair, id uint32) {
 		w.ids = kept
 		t.add(i, 1)
 		for j := 1; j < len(w.ids); j++ {
-			if q := (tokenizer.Pair{Left: w.ids[j-1], Right: w.ids[j]}); q.Left == id || q.Right == id {
+			if q := (pair{left: w.ids[j-1], right: w.ids[j]}); q.left == id || q.right == id {
 				made[q] = struct{}{}
 			}
 		}

@@ -37,6 +37,17 @@ func StripPreamble(req *conv.Request) *conv.Request {
 	return &out
 }
 
+// Preamble is the length of the metadata line, its end included, that a text begins with; 0 where it does not.
+func Preamble(text string) int {
+	if !strings.HasPrefix(text, preamble) {
+		return 0
+	}
+	if n := strings.IndexByte(text, '\n'); n >= 0 {
+		return n + 1
+	}
+	return len(text)
+}
+
 func hasPreamble(req *conv.Request) bool {
 	for i := range req.Messages {
 		m := &req.Messages[i]

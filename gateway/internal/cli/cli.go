@@ -36,7 +36,7 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{serveCommand(), checkCommand(), parseCommand(), renderCommand(), tokenizeCommand(), modelCommand(), pluginCommand(), keysCommand(), versionCommand()}
+	return []command{serveCommand(), checkCommand(), parseCommand(), renderCommand(), tokenizeCommand(), modelCommand(), pluginCommand(), benchCommand(), keysCommand(), versionCommand()}
 }
 
 // Run runs one command and returns the exit code.

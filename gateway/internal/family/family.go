@@ -29,3 +29,32 @@ func Template(name string) (source string, ok bool) {
 
 // Ends returns the texts of the tokens that end a turn.
 func Ends() []string { return []string{"<|im_end|>", "<|endoftext|>"} }
+
+// Formats returns the names of the parsers that read what a family writes; an empty one is none.
+func Formats(name string) (reasoning, tools string, ok bool) {
+	switch name {
+	case "qwen2.5":
+		return "", "hermes", true
+	case "qwen3":
+		return "qwen3", "hermes", true
+	case "qwen3.5":
+		return "qwen3", "qwen3_coder", true
+	case "qwen3_coder":
+		return "", "qwen3_coder", true
+	}
+	return "", "", false
+}
+
+// Start says who opens the thinking of a family, in the words of a template policy's configuration; empty for a name
+// that is not a family's.
+func Start(name string) string {
+	switch name {
+	case "qwen3":
+		return "model"
+	case "qwen3.5":
+		return "prompt"
+	case "qwen2.5", "qwen3_coder":
+		return "none"
+	}
+	return ""
+}

@@ -36,6 +36,7 @@ type Call struct {
 type Job struct {
 	Turn     *turn.Turn
 	Dispatch bool
+	Prefix   string // of the header x-weir-prefix; empty: none
 	Done     func(turn.Outcome)
 }
 
@@ -242,6 +243,9 @@ func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, s surface.Su
 	w.Header().Set(s.RequestIDHeader(), id)
 	if job.Turn.Prompt.Estimate {
 		w.Header().Set("X-Weir-Count", "estimate")
+	}
+	if job.Prefix != "" {
+		w.Header().Set("X-Weir-Prefix", job.Prefix)
 	}
 	info := surface.Info{ID: NewID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
 	if req.Stream {

@@ -93,6 +93,11 @@ func Check(ctx context.Context, wasm []byte, o CheckOptions) (*Report, error) {
 			return nil, err
 		}
 	}
+	if m.Renders() {
+		if err := checkRenderers(ctx, r, src, &m, o); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
@@ -217,12 +222,18 @@ func checkOpen(ctx context.Context, r *Report, src *source, kind, good string, b
 	return nil
 }
 
+// kindRenderer is for open what kinds of plugins are: a manifest tells renderers by their names.
+const kindRenderer = "renderer"
+
 // open opens a plugin with a configuration, as one of its kinds.
 func open(p *plughost.Plugin, kind, config string) error {
 	var err error
-	if kind == plughost.KindTemplate {
+	switch kind {
+	case plughost.KindTemplate:
 		_, err = p.Planner([]byte(config))
-	} else {
+	case kindRenderer:
+		_, err = p.Renderer([]byte(config))
+	default:
 		_, err = p.Parser([]byte(config))
 	}
 	return err

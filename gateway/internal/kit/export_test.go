@@ -18,6 +18,15 @@ func Shapes() []plan.Outline {
 	return out
 }
 
+// Scenes are the conversations that renderers are checked with, as inputs.
+func Scenes() []*plan.RenderInput {
+	var out []*plan.RenderInput
+	for _, s := range scenes() {
+		out = append(out, s.input(s.messages(), "{}", plan.ReadAll))
+	}
+	return out
+}
+
 // Read reads a module and lists what is against it.
 func Read(wasm []byte) []string { return refusals(wasm, readImage(wasm)) }
 

@@ -87,11 +87,11 @@ func exportFaults(m *image) []string {
 	}
 	need := []string{abi.ExportMemory, abi.ExportDescribe, abi.ExportOpen}
 	switch feed, finish := has(abi.ExportFeed), has(abi.ExportFinish); {
-	case feed && finish || has(abi.ExportPlan):
+	case feed && finish || has(abi.ExportPlan) || has(abi.ExportRender):
 	case feed || finish:
 		need = append(need, abi.ExportFeed, abi.ExportFinish)
 	default:
-		add("exports: neither %s and %s of a parser nor %s of a template policy", abi.ExportFeed, abi.ExportFinish, abi.ExportPlan)
+		add("exports: neither %s and %s of a parser nor %s of a template policy or %s of a renderer", abi.ExportFeed, abi.ExportFinish, abi.ExportPlan, abi.ExportRender)
 	}
 	for _, name := range need {
 		if !has(name) {

@@ -17,6 +17,7 @@ const (
 	memberReasoning = "reasoning"
 	memberTools     = "tools"
 	memberPolicy    = "policy"
+	memberRenderer  = "renderer"
 )
 
 // named are the members of a configuration that are strings.
@@ -48,7 +49,7 @@ func refusal(err error, m *plughost.Manifest, config string) string {
 	for _, l := range [...]struct {
 		member string
 		names  []string
-	}{{memberReasoning, m.Reasoning}, {memberTools, m.Tools}, {memberPolicy, m.Policies}} {
+	}{{memberReasoning, m.Reasoning}, {memberTools, m.Tools}, {memberPolicy, m.Policies}, {memberRenderer, m.Renderers}} {
 		if len(l.names) > 0 {
 			listed = append(listed, l.member+": "+strings.Join(l.names, ", "))
 		}

@@ -47,6 +47,8 @@ type Manifest struct {
 	Reasoning   []string `json:"reasoning,omitempty"`
 	Tools       []string `json:"tools,omitempty"`
 	Policies    []string `json:"policies,omitempty"`
+	Renderers   []string `json:"renderers,omitempty"`
+	Content     []string `json:"content,omitempty"` // what its renderers ask to read
 }
 
 // Load is what the first instance took.
@@ -106,6 +108,7 @@ func manifestOf(p *plughost.Plugin) *Manifest {
 	return &Manifest{
 		Name: m.Name, Version: m.Version, ABI: m.ABI, Kinds: m.Kinds, Description: m.Description, License: m.License,
 		Families: m.Families, Reasoning: m.Reasoning, Tools: m.Tools, Policies: m.Policies,
+		Renderers: m.Renderers, Content: contents(m.Content),
 	}
 }
 
@@ -128,8 +131,8 @@ func refusals(wasm []byte, m *image) []string {
 		one := limits
 		wide := reflect.ValueOf(&one).Elem()
 		for j := range wide.NumField() {
-			if j != k {
-				wide.Field(j).SetInt(1 << 30)
+			if f := wide.Field(j); j != k && f.CanInt() && f.CanSet() {
+				f.SetInt(1 << 30)
 			}
 		}
 		if _, err := sandbox.Inspect(wasm, one); err != nil {
@@ -213,7 +216,7 @@ func (in *Inspection) Write(w io.Writer) error {
 		for _, l := range [...]struct {
 			name  string
 			names []string
-		}{{"reasoning", m.Reasoning}, {"tools", m.Tools}, {"policies", m.Policies}, {"families", m.Families}} {
+		}{{"reasoning", m.Reasoning}, {"tools", m.Tools}, {"policies", m.Policies}, {"renderers", m.Renderers}, {"reads", m.Content}, {"families", m.Families}} {
 			if len(l.names) > 0 {
 				fmt.Fprintf(&b, "    %s: %s\n", l.name, strings.Join(l.names, ", "))
 			}

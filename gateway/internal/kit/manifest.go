@@ -91,7 +91,7 @@ func bearer(manifest []byte) []byte {
 		"\x60\x01"+i32+"\x01"+i64))
 	section(3, []byte{5, 0, 1, 2, 2, 3})
 	section(5, []byte{1, 0, 2})
-	exports := [][]byte{leb(6), sized([]byte(abi.ExportMemory)), {2, 0}}
+	exports := [][]byte{leb(7), sized([]byte(abi.ExportMemory)), {2, 0}, sized([]byte(abi.ExportRender)), {0, 4}}
 	for i, name := range [...]string{abi.ExportDescribe, abi.ExportOpen, abi.ExportFeed, abi.ExportFinish, abi.ExportPlan} {
 		exports = append(exports, sized([]byte(name)), []byte{0, byte(i)})
 	}

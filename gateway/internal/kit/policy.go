@@ -21,9 +21,13 @@ type shape struct {
 // checkPolicy gives a template policy conversations of several shapes.
 func checkPolicy(ctx context.Context, r *Report, src *source, m *plughost.Manifest, o CheckOptions) error {
 	var configs []string
-	switch {
+	switch given := named(o.Config); {
+	case given[memberRenderer] != "" && given[memberPolicy] == "":
+		return nil
 	case o.Config != "":
 		configs = []string{o.Config}
+	case len(m.Policies) == 0 && m.Renders():
+		return nil // its plans, if it has any, are of no use beside its prompts
 	case len(m.Policies) == 0:
 		configs = []string{"{}"}
 	default:

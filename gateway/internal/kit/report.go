@@ -54,7 +54,7 @@ type Peaks struct {
 	LoadFuel    int64   `json:"load_fuel"` // of a call that prepares an instance
 	Fuel        int64   `json:"fuel"`      // of a call of start, feed or finish
 	FuelPerByte float64 `json:"fuel_per_byte"`
-	PlanFuel    int64   `json:"plan_fuel"` // of a call of plan
+	PlanFuel    int64   `json:"plan_fuel"` // of a call of plan or render
 	Records     int     `json:"records"`
 	Memory      int     `json:"memory"`
 	Held        int     `json:"held"`   // bytes left unconsumed
@@ -72,7 +72,7 @@ func (p *Peaks) observe(c plughost.CallStats) {
 	p.total += c.Fuel
 	p.Memory = max(p.Memory, c.Memory)
 	switch c.Export {
-	case abi.ExportPlan:
+	case abi.ExportPlan, abi.ExportRender:
 		p.PlanFuel = max(p.PlanFuel, c.Fuel)
 	case abi.ExportStart, abi.ExportFeed, abi.ExportFinish:
 		p.Fuel, p.Records = max(p.Fuel, c.Fuel), max(p.Records, c.Records)
@@ -131,7 +131,7 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	p := &r.Peaks
 	if p.Calls > 0 {
-		fmt.Fprintf(&b, "\n%d calls; the most one took: %d instructions (%.0f a byte), %d of a plan, %d records, %d bytes held, %d KiB of memory; %d bytes of state a stream\n",
+		fmt.Fprintf(&b, "\n%d calls; the most one took: %d instructions (%.0f a byte), %d of a plan or a prompt, %d records, %d bytes held, %d KiB of memory; %d bytes of state a stream\n",
 			p.Calls, p.Fuel, p.FuelPerByte, p.PlanFuel, p.Records, p.Held, p.Memory>>10, p.Window)
 	}
 	fmt.Fprintf(&b, "%s: %s\n", r.File, r.summary())

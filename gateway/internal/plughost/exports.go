@@ -75,8 +75,11 @@ func checkKinds(mod *sandbox.Module, m *Manifest) error {
 	if m.Is(KindParser) {
 		errs = append(errs, missing(mod, abi.ExportFeed, abi.ExportFinish))
 	}
-	if m.Is(KindTemplate) {
+	if m.Is(KindTemplate) && (len(m.Policies) > 0 || !m.Renders()) {
 		errs = append(errs, missing(mod, abi.ExportPlan))
+	}
+	if m.Renders() {
+		errs = append(errs, missing(mod, abi.ExportRender))
 	}
 	return errors.Join(errs...)
 }

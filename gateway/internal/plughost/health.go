@@ -128,8 +128,14 @@ func (p *Plugin) Report(tenant string, err error) {
 func (p *Plugin) sharedWith(tenant string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	other := func(key poolKey) bool { return key.tenant != "" && key.tenant != tenant }
 	for key := range p.parsers {
-		if key.tenant != "" && key.tenant != tenant {
+		if other(key) {
+			return true
+		}
+	}
+	for key := range p.renderers {
+		if other(key) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/plan"
 )
 
 // Kinds of plugins, as a manifest names them.
@@ -24,14 +25,19 @@ type Manifest struct {
 	Kinds       []string // KindParser, KindTemplate or both
 	Description string
 	License     string
-	Families    []string // template families its policies serve
-	Reasoning   []string // reasoning formats its parser knows
-	Tools       []string // tool-call formats its parser knows
-	Policies    []string // template policies by name
+	Families    []string     // template families its policies serve
+	Reasoning   []string     // reasoning formats its parser knows
+	Tools       []string     // tool-call formats its parser knows
+	Policies    []string     // template policies by name
+	Renderers   []string     // renderers by name
+	Content     plan.Content // what its renderers ask to read
 }
 
 // Is reports whether the plugin is of a kind.
 func (m *Manifest) Is(kind string) bool { return slices.Contains(m.Kinds, kind) }
+
+// Renders reports whether the plugin has a renderer.
+func (m *Manifest) Renders() bool { return m.Is(KindTemplate) && len(m.Renderers) > 0 }
 
 // Bounds of a manifest's members, in bytes and entries.
 const (
@@ -97,6 +103,10 @@ func (m *Manifest) member(r *jsonscan.Reader, name string) (err error) {
 		m.Tools, err = readNames(r)
 	case "policies":
 		m.Policies, err = readNames(r)
+	case "renderers":
+		m.Renderers, err = readNames(r)
+	case "content":
+		m.Content, err = readContent(r)
 	default:
 		err = errors.New("unknown member")
 	}
@@ -123,7 +133,39 @@ func (m *Manifest) check(seen map[string]bool) error {
 			return fmt.Errorf(`"kinds": got %q, want "parser" or "template"`, k)
 		}
 	}
+	if len(m.Renderers) > 0 && !m.Is(KindTemplate) {
+		return errors.New(`"renderers": "kinds" has no "template"`)
+	}
 	return nil
+}
+
+// readContent reads what a renderer asks to read: names, or all with true and nothing with false.
+func readContent(r *jsonscan.Reader) (plan.Content, error) {
+	if r.Peek() == jsonscan.Bool {
+		b, err := r.Raw()
+		if err != nil || string(b) == "false" {
+			return 0, err
+		}
+		return plan.ReadAll, nil
+	}
+	names, err := readNames(r)
+	if err != nil {
+		return 0, err
+	}
+	var c plan.Content
+	for _, name := range names {
+		switch name {
+		case "text":
+			c |= plan.ReadText
+		case "arguments":
+			c |= plan.ReadArguments
+		case "tools":
+			c |= plan.ReadTools
+		default:
+			return 0, fmt.Errorf("got %q, want \"text\", \"arguments\" or \"tools\"", name)
+		}
+	}
+	return c, nil
 }
 
 func readText(r *jsonscan.Reader, limit int) (string, error) {

@@ -78,7 +78,7 @@ func (r *Planner) run(outline []byte, read func([]byte) error) error {
 	if err != nil {
 		return err
 	}
-	b, err := i.runPlan(outline)
+	b, err := i.ask(abi.ExportPlan, outline, planBudget(len(outline)), abi.MaxPlan)
 	if err != nil {
 		r.pool.drop(i)
 		return err
@@ -88,25 +88,26 @@ func (r *Planner) run(outline []byte, read func([]byte) error) error {
 	return err
 }
 
-// runPlan returns the encoded plan in the guest's memory, good until the next call.
-func (i *instance) runPlan(outline []byte) ([]byte, error) {
-	if err := i.room(len(outline)); err != nil {
+// ask gives the input of a policy or renderer, whichever i.plan is, and returns the answer, at most limit
+// bytes, in the guest's memory, good until the next call.
+func (i *instance) ask(export string, input []byte, fuel int64, limit int) ([]byte, error) {
+	if err := i.room(len(input)); err != nil {
 		return nil, err
 	}
-	in, ok := i.bytes(i.inPtr, uint32(len(outline)))
+	in, ok := i.bytes(i.inPtr, uint32(len(input)))
 	if !ok {
 		return nil, protocolf("input buffer lies outside the memory")
 	}
-	copy(in, outline)
-	i.stack[0] = uint64(len(outline))
-	err := i.call(i.plan, abi.ExportPlan, planBudget(len(outline)))
-	i.observe(abi.ExportPlan, len(outline), 0)
+	copy(in, input)
+	i.stack[0] = uint64(len(input))
+	err := i.call(i.plan, export, fuel)
+	i.observe(export, len(input), 0)
 	if err != nil {
 		return nil, err
 	}
-	b, err := i.packed(int64(i.stack[0]), abi.ExportPlan, abi.MaxPlan)
+	b, err := i.packed(int64(i.stack[0]), export, limit)
 	if err != nil {
-		return nil, i.fault(abi.ExportPlan, KindOf(err), err)
+		return nil, i.fault(export, KindOf(err), err)
 	}
 	return b, nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -34,13 +35,14 @@ type Plugin struct {
 	sticky atomic.Int32
 	health health
 
-	mu       sync.Mutex // guards what follows
-	holders  int
-	retired  bool
-	closed   bool
-	uses     uint64 // counts up, to find the configuration that was used longest ago
-	parsers  map[poolKey]*Parser
-	planners map[poolKey]*Planner
+	mu        sync.Mutex // guards what follows
+	holders   int
+	retired   bool
+	closed    bool
+	uses      uint64 // counts up, to find the configuration that was used longest ago
+	parsers   map[poolKey]*Parser
+	planners  map[poolKey]*Planner
+	renderers map[poolKey]*Renderer
 }
 
 // poolKey names what has a pool of its own: a configuration, and the tenant for a plugin of a third party, so
@@ -71,7 +73,7 @@ func (h *Host) load(ctx context.Context, name string, wasm []byte, origin string
 	p := &Plugin{
 		Digest: digestOf(wasm), core: digestOf(prepared), Origin: origin,
 		host: h, module: module, stub: newStub(newLineLog(h.log, origin)),
-		parsers: map[poolKey]*Parser{}, planners: map[poolKey]*Planner{},
+		parsers: map[poolKey]*Parser{}, planners: map[poolKey]*Planner{}, renderers: map[poolKey]*Renderer{},
 	}
 	if p.engine, err = h.newRuntime(ctx, prepared, p.stub); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
@@ -186,7 +188,7 @@ func configured[T any](p *Plugin, kept map[poolKey]*T, tenant string, config []b
 	if r := kept[key]; r != nil {
 		return r, nil
 	}
-	if len(p.parsers)+len(p.planners) >= maxConfigs && !p.makeRoom() {
+	if len(p.parsers)+len(p.planners)+len(p.renderers) >= maxConfigs && !p.makeRoom() {
 		return nil, fmt.Errorf("plugin %s: %w: more than %d configurations in use", p.Name, ErrBusy, maxConfigs)
 	}
 	r, err := open(p, config)
@@ -197,32 +199,48 @@ func configured[T any](p *Plugin, kept map[poolKey]*T, tenant string, config []b
 	return r, nil
 }
 
-// makeRoom closes the pool of a tenant without streams that was used longest ago. p.mu is held.
+// makeRoom closes the pool of a tenant without streams and renders that was used longest ago. p.mu is held.
 func (p *Plugin) makeRoom() bool {
-	var oldest poolKey
-	var found *Parser
+	oldest, found := uint64(math.MaxUint64), func() *pool { return nil }
 	for key, r := range p.parsers {
-		if key.tenant != "" && r.streams == 0 && (found == nil || r.used < found.used) {
-			oldest, found = key, r
+		if key.tenant != "" && r.streams == 0 && r.used < oldest {
+			oldest, found = r.used, func() *pool { delete(p.parsers, key); return r.pool }
 		}
 	}
-	if found == nil {
+	for key, r := range p.renderers {
+		if key.tenant != "" && r.running == 0 && r.used < oldest {
+			oldest, found = r.used, func() *pool { delete(p.renderers, key); return r.pool }
+		}
+	}
+	pool := found()
+	if pool == nil {
 		return false
 	}
-	delete(p.parsers, oldest)
-	found.pool.close()
+	pool.close()
 	return true
+}
+
+// pools are those of all configurations. p.mu is held, or nobody uses p any more.
+func (p *Plugin) pools() []*pool {
+	var out []*pool
+	for _, r := range p.parsers {
+		out = append(out, r.pool)
+	}
+	for _, r := range p.planners {
+		out = append(out, r.pool)
+	}
+	for _, r := range p.renderers {
+		out = append(out, r.pool)
+	}
+	return out
 }
 
 // Trim closes the idle instances of all pools that were not used since the last call.
 func (p *Plugin) Trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, r := range p.parsers {
-		r.pool.trim()
-	}
-	for _, r := range p.planners {
-		r.pool.trim()
+	for _, pool := range p.pools() {
+		pool.trim()
 	}
 }
 
@@ -285,11 +303,8 @@ func (p *Plugin) shutdown() {
 	if !first {
 		return
 	}
-	for _, r := range p.parsers {
-		r.pool.close()
-	}
-	for _, r := range p.planners {
-		r.pool.close()
+	for _, pool := range p.pools() {
+		pool.close()
 	}
 	p.engine.close(context.Background())
 	p.host.live.Add(-1)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/host"
+	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/abi/record"
 	"github.com/weirgate/weir/abi/tck"
 	"github.com/weirgate/weir/gateway/internal/plughost"
@@ -37,6 +38,10 @@ func (k kitHost) Load(wasm []byte) (tck.Plugin, error) {
 type kitPlugin struct{ p *plughost.Plugin }
 
 func (k kitPlugin) Close() { k.p.Retire() }
+
+func (k kitPlugin) Render(config []byte, in *plan.RenderInput) (*plan.Rendered, error) {
+	return k.p.Render("", config, in)
+}
 
 func (k kitPlugin) Open(config []byte) (tck.Parser, error) {
 	r, err := k.p.Parser(config)

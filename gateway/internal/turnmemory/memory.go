@@ -17,7 +17,7 @@ type Turn struct {
 	Before    string   // of the prompt: from the last byte of the message before to where the model began
 	Text      string   // raw, markers included, without the token that ended it
 	IDs       []uint32 // of Text as sampled; nil when not known
-	Reasoning string   // for clients that do not send it back
+	Reasoning string   // all of it, for clients that do not send it back
 }
 
 // overhead is about what an entry takes beside the turn's own bytes.

@@ -8,6 +8,7 @@ import (
 	_ "embed"
 
 	"github.com/weirgate/weir/gateway/tokenizer"
+	"github.com/weirgate/weir/gateway/tokenizer/vocab"
 )
 
 // The special tokens, in id order after the merges.
@@ -32,4 +33,14 @@ func Specials() []string {
 var image []byte
 
 // New loads the vocabulary. It takes a few milliseconds: load it once and share it.
-func New() (*tokenizer.Tokenizer, error) { return tokenizer.Load(image) }
+func New() (*tokenizer.Tokenizer, error) {
+	spec, err := vocab.ReadImage(image)
+	if err != nil {
+		return nil, err
+	}
+	v, err := vocab.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	return tokenizer.New(v), nil
+}

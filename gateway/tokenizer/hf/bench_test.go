@@ -3,6 +3,7 @@ package hf_test
 import (
 	"encoding/json"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -69,6 +70,23 @@ func BenchmarkChat200K(b *testing.B) {
 			b.Run("words", measure(func() { ids = tok.Encode(ids[:0], text) }))
 			cache := tok.NewCache(64 << 20)
 			b.Run("segments", measure(func() { ids = cache.Encode(ids[:0], text, nil) }))
+			var e vocab.Encoded
+			b.Run("segments with text", measure(func() {
+				e.Reset()
+				cache.EncodeText(&e, text, nil)
+				ids = e.IDs
+			}))
+			b.Run("segments with text, 8 at a time", func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.SetParallelism((8 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+				b.RunParallel(func(p *testing.PB) {
+					var e vocab.Encoded
+					for p.Next() {
+						e.Reset()
+						cache.EncodeText(&e, text, nil)
+					}
+				})
+			})
 		})
 	}
 }

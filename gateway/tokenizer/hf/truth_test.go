@@ -1,6 +1,7 @@
 package hf_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -113,4 +114,38 @@ func TestRealRoundTrip(t *testing.T) {
 
 func hasSpecial(tok *vocab.Tokenizer, ids []uint32) bool {
 	return slices.ContainsFunc(ids, tok.Special)
+}
+
+// Prompts can be put together at control tokens, but for the vocabulary that puts a blank before each text.
+func TestRealConcatenation(t *testing.T) {
+	t.Parallel()
+	docs := truth.Corpus(t)
+	for _, name := range truth.Names() {
+		t.Run(name, func(t *testing.T) {
+			tok := open(t, name)
+			if got := tok.Concatenates(); got != (name != "llama2") {
+				t.Fatalf("concatenates: %v", got)
+			}
+			end := markers[name][1]
+			if id, ok := tok.ID(end); !ok || !tok.Special(id) {
+				t.Fatalf("%s is no control token", end)
+			}
+			if name == "llama2" {
+				return
+			}
+			cache := tok.NewCache(1 << 20)
+			for i := 1; i < len(docs); i += 7 {
+				a, b := docs[i-1].Text, end+docs[i].Text
+				want := tok.Encode(nil, a+b)
+				var e vocab.Encoded
+				cache.EncodeText(&e, a, nil)
+				if cache.EncodeText(&e, b, nil); !slices.Equal(e.IDs, want) {
+					t.Fatalf("documents %d and %d differ from both in one", i-1, i)
+				}
+				if whole := fmt.Sprint(want); strings.ReplaceAll(whole[1:len(whole)-1], " ", ",") != string(e.Text) {
+					t.Fatalf("documents %d and %d: the text is not that of the ids", i-1, i)
+				}
+			}
+		})
+	}
 }

@@ -35,12 +35,10 @@ type Pattern struct {
 
 // Compile compiles a pattern. Its errors wrap ErrUnsupported.
 func Compile(pattern string, dialect Dialect) (*Pattern, error) {
-	p, err := CompileGeneric(pattern, dialect)
-	if err != nil {
-		return nil, err
+	if scan := known(pattern); scan != nil {
+		return &Pattern{source: pattern, scan: scan}, nil
 	}
-	p.scan = known(pattern)
-	return p, nil
+	return CompileGeneric(pattern, dialect)
 }
 
 // CompileGeneric is Compile without the hand-written scanners.

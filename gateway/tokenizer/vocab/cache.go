@@ -5,14 +5,15 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
 // Sizes of the segment cache.
 const (
-	shards     = 8
+	shards     = 16
 	minSegment = 64  // bytes below which encoding is as fast as looking up
-	entryCost  = 160 // bytes of an entry besides its ids
+	entryCost  = 208 // bytes of an entry besides its ids and their text
 )
 
 // Cache remembers the ids of segments, which are what stands between two special tokens: the long common
@@ -32,17 +33,23 @@ type segment struct {
 	guard *Controls // nil: nothing untrusted touches it
 }
 
+// shard is a part of the cache. Looking up shares its lock and writes nothing that two calls for the same
+// segments would fight over.
 type shard struct {
-	mu      sync.Mutex
-	entries map[segment]*entry
-	newest  entry // a ring: newest.next is the newest, newest.prev the oldest
-	bytes   int
+	mu      sync.RWMutex
+	entries map[segment]*entry // guarded by mu
+	ring    entry              // guarded by mu: ring.next is the newest, ring.prev the oldest
+	bytes   int                // guarded by mu
 	limit   int
+	_       [64]byte // the next shard's lock lies in another cache line
 }
 
+// entry is a segment that was encoded. Its ids and text do not change, once there.
 type entry struct {
 	key        segment
 	ids        []uint32
+	text       []byte      // the ids in decimal, a comma before each; nil until somebody wanted it
+	used       atomic.Bool // since it was last looked at for eviction
 	prev, next *entry
 }
 
@@ -52,17 +59,33 @@ func (t *Tokenizer) NewCache(limit int) *Cache {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.entries, s.limit = make(map[segment]*entry), limit/shards
-		s.newest.prev, s.newest.next = &s.newest, &s.newest
+		s.ring.prev, s.ring.next = &s.ring, &s.ring
 	}
 	return c
 }
 
 // Encode is Tokenizer.EncodeGuarded with the cache.
 func (c *Cache) Encode(dst []uint32, text string, g *Guard) []uint32 {
+	out := Encoded{IDs: dst}
+	c.encode(&out, text, g, false)
+	return out.IDs
+}
+
+// EncodeText appends the ids of text to dst, as Tokenizer.EncodeGuarded does, and their decimal text. What
+// is cached is not formatted again.
+func (c *Cache) EncodeText(dst *Encoded, text string, g *Guard) { c.encode(dst, text, g, true) }
+
+func (c *Cache) encode(dst *Encoded, text string, g *Guard, written bool) {
 	t := c.t
 	if !t.cuttable || !utf8.ValidString(text) {
-		return t.EncodeGuarded(dst, text, g)
+		from := len(dst.IDs)
+		dst.IDs = t.EncodeGuarded(dst.IDs, text, g)
+		if written {
+			dst.Text = appendIDs(dst.Text, dst.IDs[from:])
+		}
+		return
 	}
+	w := walk{c: c, e: t.scratch.Get().(*encoder), text: text, g: g, written: written}
 	var b *ban
 	if g != nil && g.Controls != nil && len(g.Untrusted) > 0 {
 		b = &ban{ids: g.Controls.ids, spans: g.Untrusted}
@@ -75,40 +98,68 @@ func (c *Cache) Encode(dst []uint32, text string, g *Guard) []uint32 {
 			continue
 		}
 		if from < start {
-			dst = c.segment(dst, text, from, start, g)
+			w.segment(dst, from, start)
 		}
 		if id == NoToken {
-			return dst
+			break
 		}
-		dst = append(dst, id)
+		dst.IDs = append(dst.IDs, id)
+		if written {
+			dst.Text = appendIDs(dst.Text, dst.IDs[len(dst.IDs)-1:])
+		}
 		at, floor, from = next, end, end
 	}
+	t.done(w.e)
+}
+
+// walk is one call on its way through a text.
+type walk struct {
+	c       *Cache
+	e       *encoder
+	text    string
+	g       *Guard
+	written bool // the text of the ids is wanted too
 }
 
 // segment appends the ids of text[from:to].
-func (c *Cache) segment(dst []uint32, text string, from, to int, g *Guard) []uint32 {
-	s := text[from:to]
+func (w *walk) segment(dst *Encoded, from, to int) {
+	s := w.text[from:to]
 	key := segment{size: len(s), first: from == 0}
 	var spans []Span
 	var controls bitset
-	if g != nil && g.Controls != nil && touches(g.Untrusted, from, to) {
+	if g := w.g; g != nil && g.Controls != nil && touches(g.Untrusted, from, to) {
 		key.guard, controls = g.Controls, g.Controls.ids
 		spans = within(nil, g.Untrusted, from, to)
 	}
-	if len(s) < minSegment {
-		return c.t.encodePart(dst, s, key.first, spans, controls)
+	start, written := len(dst.IDs), len(dst.Text)
+	var sh *shard
+	if len(s) >= minSegment {
+		for i := range key.sum {
+			key.sum[i] = hashSegment(w.c.seeds[i], s, spans)
+		}
+		sh = &w.c.shards[key.sum[0]%shards]
+		if ids, text, ok := sh.get(key); ok {
+			dst.IDs = append(dst.IDs, ids...)
+			switch {
+			case !w.written:
+			case text != nil:
+				dst.Text = appendList(dst.Text, text)
+			default:
+				dst.Text = appendIDs(dst.Text, ids)
+				sh.put(key, ids, dst.Text[written:])
+			}
+			return
+		}
 	}
-	for i := range key.sum {
-		key.sum[i] = hashSegment(c.seeds[i], s, spans)
+	w.e.ids = dst.IDs
+	w.e.text(s, key.first, spans, controls)
+	dst.IDs, w.e.ids = w.e.ids, nil
+	if w.written {
+		dst.Text = appendIDs(dst.Text, dst.IDs[start:])
 	}
-	sh := &c.shards[key.sum[0]%shards]
-	if ids, ok := sh.get(key); ok {
-		return append(dst, ids...)
+	if sh != nil {
+		sh.put(key, dst.IDs[start:], dst.Text[written:])
 	}
-	start := len(dst)
-	dst = c.t.encodePart(dst, s, key.first, spans, controls)
-	sh.put(key, dst[start:])
-	return dst
 }
 
 func hashSegment(seed maphash.Seed, s string, spans []Span) uint64 {
@@ -127,49 +178,58 @@ func hashSegment(seed maphash.Seed, s string, spans []Span) uint64 {
 	return h.Sum64()
 }
 
-// encodePart appends the ids of a part of a text, which is valid; first: it starts the text.
-func (t *Tokenizer) encodePart(dst []uint32, s string, first bool, spans []Span, controls bitset) []uint32 {
-	e := t.scratch.Get().(*encoder)
-	e.ids = dst
-	e.text(s, first, spans, controls)
-	dst = e.ids
-	t.done(e)
-	return dst
+func (s *shard) get(key segment) (ids []uint32, text []byte, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.entries[key]
+	if e == nil {
+		return nil, nil, false
+	}
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e.ids, e.text, true
 }
 
-func (s *shard) get(key segment) ([]uint32, bool) {
+// put enters ids and their text, or the text of ids that are there without it. It is empty where nobody
+// wants it.
+func (s *shard) put(key segment, ids []uint32, text []byte) {
+	if 4*len(ids)+len(text)+1+entryCost > s.limit {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[key]
-	if e == nil {
-		return nil, false
+	switch {
+	case e == nil:
+		e = &entry{key: key, ids: slices.Clone(ids), text: listOf(text)}
+		e.link(&s.ring)
+		s.entries[key] = e
+		s.bytes += e.cost()
+	case e.text == nil && len(text) > 0:
+		s.bytes -= e.cost()
+		e.text = listOf(text)
+		s.bytes += e.cost()
 	}
-	e.unlink()
-	e.link(&s.newest)
-	return e.ids, true
+	s.evict(e)
 }
 
-func (s *shard) put(key segment, ids []uint32) {
-	cost := 4*len(ids) + entryCost
-	if cost > s.limit {
-		return
+// evict drops what is oldest and was not used since it was last looked at, but for one, until the rest
+// fits.
+func (s *shard) evict(but *entry) {
+	for s.bytes > s.limit {
+		e := s.ring.prev
+		e.unlink()
+		if e == but || e.used.Swap(false) {
+			e.link(&s.ring)
+			continue
+		}
+		delete(s.entries, e.key)
+		s.bytes -= e.cost()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.entries[key] != nil {
-		return
-	}
-	for s.bytes+cost > s.limit {
-		old := s.newest.prev
-		old.unlink()
-		delete(s.entries, old.key)
-		s.bytes -= 4*len(old.ids) + entryCost
-	}
-	e := &entry{key: key, ids: slices.Clone(ids)}
-	e.link(&s.newest)
-	s.entries[key] = e
-	s.bytes += cost
 }
+
+func (e *entry) cost() int { return 4*len(e.ids) + len(e.text) + entryCost }
 
 func (e *entry) unlink() { e.prev.next, e.next.prev = e.next, e.prev }
 
@@ -183,9 +243,9 @@ func (c *Cache) Bytes() int {
 	n := 0
 	for i := range c.shards {
 		s := &c.shards[i]
-		s.mu.Lock()
+		s.mu.RLock()
 		n += s.bytes
-		s.mu.Unlock()
+		s.mu.RUnlock()
 	}
 	return n
 }

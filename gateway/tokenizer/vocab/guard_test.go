@@ -3,6 +3,7 @@ package vocab_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -135,7 +136,19 @@ func randomSpans(rng *rand.Rand, n int) []vocab.Span {
 	return spans
 }
 
-// The cache gives what encoding gives, under any guard, however small it is.
+// list is ids as the elements of a JSON array.
+func list(ids []uint32) []byte {
+	var text []byte
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendUint(text, uint64(id), 10)
+	}
+	return text
+}
+
+// The cache gives what encoding gives, and the text of that, under any guard, however small it is.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	tok := build(t, bytesSpec())
@@ -153,8 +166,15 @@ func TestCache(t *testing.T) {
 						g = &vocab.Guard{Untrusted: randomSpans(rng, len(text)), Controls: controls}
 					}
 					want := tok.EncodeGuarded([]uint32{7}, text, g)
-					if got := cache.Encode([]uint32{7}, text, g); !slices.Equal(got, want) {
-						t.Errorf("cache of %d bytes: %q: ids %v, want %v", limit, text, got, want)
+					var got vocab.Encoded
+					if got.Append(7); rng.IntN(2) == 0 {
+						got.IDs = cache.Encode(got.IDs, text, g)
+						got.Text = list(got.IDs)
+					} else {
+						cache.EncodeText(&got, text, g)
+					}
+					if !slices.Equal(got.IDs, want) || string(got.Text) != string(list(want)) {
+						t.Errorf("cache of %d bytes: %q: ids %v, %s, want %v", limit, text, got.IDs, got.Text, want)
 						return
 					}
 				}
@@ -193,8 +213,12 @@ func FuzzGuard(f *testing.F) {
 		if got := string(tok.Decode(nil, ids, false)); got != valid {
 			t.Fatalf("decoded %q, want %q", got, valid)
 		}
-		if got := cache.Encode(nil, text, g); !slices.Equal(got, ids) {
-			t.Fatalf("the cache gives %v, want %v", got, ids)
+		var e vocab.Encoded
+		for range 2 { // the second time as remembered
+			e.Reset()
+			if cache.EncodeText(&e, text, g); !slices.Equal(e.IDs, ids) || string(e.Text) != string(list(ids)) {
+				t.Fatalf("the cache gives %v, %s, want %v", e.IDs, e.Text, ids)
+			}
 		}
 		if valid != text {
 			return

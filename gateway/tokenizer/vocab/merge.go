@@ -1,6 +1,10 @@
 package vocab
 
-import "github.com/weirgate/weir/gateway/tokenizer/internal/minheap"
+import (
+	"slices"
+
+	"github.com/weirgate/weir/gateway/tokenizer/internal/minheap"
+)
 
 // flatPiece is the most symbols that are merged by looking at all pairs for each merge: for few of them
 // that beats a heap.
@@ -76,7 +80,7 @@ func (m *merger) mergeFlat(dst []uint32, p *pairs) []uint32 {
 // mergeLong merges with a heap: n log n for n symbols. An entry of the heap is stale when its symbol has
 // another rank by now.
 func (m *merger) mergeLong(dst []uint32, p *pairs) []uint32 {
-	m.list, m.heap = m.list[:0], m.heap[:0]
+	m.list, m.heap = slices.Grow(m.list[:0], len(m.ids)), slices.Grow(m.heap[:0], len(m.ids))
 	for i, id := range m.ids {
 		m.list = append(m.list, symbol{id: id, prev: int32(i - 1), next: int32(i + 1)})
 	}

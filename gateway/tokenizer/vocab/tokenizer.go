@@ -30,6 +30,7 @@ type Tokenizer struct {
 	before       []uint32
 	after        []uint32
 	cuttable     bool // text can be cut at special tokens and the parts taken for themselves
+	concatenates bool
 	scratch      sync.Pool
 }
 
@@ -75,6 +76,7 @@ func New(s *Spec) (*Tokenizer, error) {
 		return nil, err
 	}
 	t.addTokens(s)
+	t.concatenates = concatenates(s)
 	t.scratch.New = func() any { return &encoder{t: t, hot: new(hot)} }
 	return t, nil
 }

@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weirgate/weir/scripts/bench/internal/rawhttp"
+	"github.com/weirgate/weir/scripts/bench/internal/rig"
 )
 
 // Gateways that can be measured. direct is none: it tells what load and double can do.
@@ -36,117 +33,43 @@ type mode struct {
 // target is a gateway in a mode.
 type target struct {
 	gateway string
-	process *process // whose CPU counts
+	process *rig.Process // whose CPU counts
 	job     job
 }
 
 // bench holds the processes.
 type bench struct {
+	*rig.Rig
 	o      options
-	log    io.Writer
-	dir    string
-	all    []*process
-	double *process
-	proxy  *process
-	weir   *process
-	load   *process
-	jobs   *json.Encoder
-	ends   *json.Decoder
+	double *rig.Process
+	proxy  *rig.Process
+	weir   *rig.Process
+	load   *rig.Process
 }
 
-// newBench builds weir and starts everything. close must follow.
-func newBench(ctx context.Context, o options, log io.Writer) (*bench, error) {
-	dir, err := os.MkdirTemp("", "weir-bench-")
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{o: o, log: log, dir: dir}
-	if err := b.startAll(ctx); err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, nil
-}
-
-func (b *bench) startAll(ctx context.Context) (err error) {
-	if b.double, err = b.role(ctx, roleDouble, ""); err != nil {
+// start builds weir, if it must, and starts everything.
+func (b *bench) start(ctx context.Context) (err error) {
+	if b.double, err = b.Server(ctx, roleDouble, spec{Script: b.o.Script}); err != nil {
 		return err
 	}
-	if b.proxy, err = b.role(ctx, roleProxy, b.double.addr); err != nil {
+	if b.proxy, err = b.Server(ctx, roleProxy, spec{Upstream: b.double.Addr}); err != nil {
 		return err
 	}
 	if b.has(gatewayChat) || b.has(gatewayMessages) {
-		if err := b.startWeir(ctx); err != nil {
+		binary, err := b.Build(ctx, b.o.Weir)
+		if err != nil {
+			return err
+		}
+		if b.weir, err = b.Weir(ctx, binary, b.config()); err != nil {
 			return err
 		}
 	}
-	if b.load, err = b.role(ctx, roleLoad, ""); err != nil {
-		return err
-	}
-	b.jobs, b.ends = json.NewEncoder(b.load.stdin), json.NewDecoder(b.load.stdout)
-	return nil
-}
-
-// close ends the processes, the load first.
-func (b *bench) close() {
-	for _, p := range slices.Backward(b.all) {
-		if err := p.end(); err != nil {
-			fmt.Fprintln(b.log, "stream:", err)
-		}
-	}
-	_ = os.RemoveAll(b.dir) // in the system's folder for temporary files
+	b.load, err = b.Worker(ctx, roleLoad, spec{Script: b.o.Script})
+	return err
 }
 
 func (b *bench) has(gateway string) bool {
 	return slices.Contains(strings.Split(b.o.Gateways, ","), gateway)
-}
-
-// start starts a process that close ends.
-func (b *bench) start(ctx context.Context, name string, argv ...string) (*process, error) {
-	p, err := start(ctx, b.dir, name, argv...)
-	if err != nil {
-		return nil, err
-	}
-	b.all = append(b.all, p)
-	return p, nil
-}
-
-// role starts this program in another role.
-func (b *bench) role(ctx context.Context, role, upstream string) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	arg, err := json.Marshal(spec{Script: b.o.Script, Upstream: upstream})
-	if err != nil {
-		return nil, err
-	}
-	p, err := b.start(ctx, role, self, role, string(arg))
-	if err != nil || role == roleLoad {
-		return p, err
-	}
-	return p, p.ready()
-}
-
-// startWeir builds weir, if it must, and starts it with the double as its engine.
-func (b *bench) startWeir(ctx context.Context) error {
-	binary := b.o.Weir
-	if binary == "" {
-		binary = filepath.Join(b.dir, "weir")
-		build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/weirgate/weir/gateway/cmd/weir")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build weir: %w\n%s", err, out)
-		}
-	}
-	config := filepath.Join(b.dir, "weir.toml")
-	if err := os.WriteFile(config, []byte(b.config()), 0o600); err != nil {
-		return err
-	}
-	var err error
-	if b.weir, err = b.start(ctx, "weir", binary, "serve", "--config", config, "--listen", "127.0.0.1:0"); err != nil {
-		return err
-	}
-	return b.weir.ready()
 }
 
 // config is weir's: everything as it is by default, and a model a mode.
@@ -167,18 +90,18 @@ reasoning = "qwen3"
 tools = "hermes"
 policy = "qwen3"
 max_output = 4096
-`, m, b.double.addr)
+`, m, b.double.Addr)
 	}
 	return text.String()
 }
 
 // targets are the gateways of a mode, in the order in which they are reported.
 func (b *bench) targets(m mode) []target {
-	add := func(list []target, gateway string, p *process, path, body, shape string) []target {
+	add := func(list []target, gateway string, p *rig.Process, path, body, shape string) []target {
 		if !b.has(gateway) {
 			return list
 		}
-		j := job{Addr: p.addr, Request: post(p.addr, path, body), Shape: shape, Streams: m.Streams, Each: m.Each}
+		j := job{Addr: p.Addr, Request: rawhttp.Post(p.Addr, path, []byte(body)), Shape: shape, Streams: m.Streams, Each: m.Each}
 		if m.Name == modePaced {
 			j.Stagger = b.o.Script.Pace
 		}
@@ -192,8 +115,8 @@ func (b *bench) targets(m mode) []target {
 }
 
 // measure runs all rounds of all modes.
-func (b *bench) measure(ctx context.Context) (*report, error) {
-	rep := newReport(b.o, runtime.NumCPU())
+func (b *bench) measure(ctx context.Context) (*results, error) {
+	rep := newResults(b.o, runtime.NumCPU())
 	for _, m := range []mode{b.o.Burst, b.o.Paced} {
 		if m.Streams == 0 {
 			continue
@@ -204,25 +127,18 @@ func (b *bench) measure(ctx context.Context) (*report, error) {
 		}
 		for _, t := range targets {
 			t.job.Each = 2 // connections, pools and the heap's size
-			if _, err := b.one(ctx, t); err != nil {
+			if _, err := b.one(t); err != nil {
 				return nil, err
 			}
 		}
 		rows := make([]row, len(targets))
-		for i := range b.o.Rounds {
-			fmt.Fprintf(b.log, "%s: round %d of %d\n", m.Name, i+1, b.o.Rounds)
-			for k := range targets {
-				// Every other round goes backwards, so that a drift of the machine favours nobody.
-				if i%2 == 1 {
-					k = len(targets) - 1 - k
-				}
-				s, err := b.one(ctx, targets[k])
-				if err != nil {
-					return nil, err
-				}
-				rows[k].Gateway = targets[k].gateway
-				rows[k].Rounds = append(rows[k].Rounds, s)
-			}
+		err := b.Rounds(ctx, m.Name, b.o.Rounds, len(targets), func(i int) error {
+			s, err := b.one(targets[i])
+			rows[i].Gateway, rows[i].Rounds = targets[i].gateway, append(rows[i].Rounds, s)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 		rep.add(m, rows)
 	}
@@ -230,60 +146,29 @@ func (b *bench) measure(ctx context.Context) (*report, error) {
 }
 
 // one runs one job and measures who used the processor meanwhile.
-func (b *bench) one(ctx context.Context, t target) (sample, error) {
-	var s sample
-	begin, err := b.cpu(t.process)
-	if err != nil {
-		return s, err
-	}
-	if err := b.jobs.Encode(&t.job); err != nil {
-		return s, fmt.Errorf("load: %w", err)
-	}
-	var o outcome
-	if err := b.ends.Decode(&o); err != nil {
-		return s, errors.Join(ctx.Err(), fmt.Errorf("load: %w", err))
-	}
-	end, err := b.cpu(t.process)
+func (b *bench) one(t target) (sample, error) {
+	var o rawhttp.Outcome
+	spent, err := rig.Spent(func() error { return b.load.Do(&t.job, &o) }, t.process, b.load, b.double)
 	switch {
 	case err != nil:
-		return s, err
+		return sample{}, err
 	case o.Error != "":
-		return s, fmt.Errorf("%s: %s", t.gateway, o.Error)
-	case o.Streams != t.job.Streams*t.job.Each:
-		return s, fmt.Errorf("%s: %d streams, want %d", t.gateway, o.Streams, t.job.Streams*t.job.Each)
+		return sample{}, fmt.Errorf("%s: %s", t.gateway, o.Error)
+	case o.Requests != t.job.Streams*t.job.Each:
+		return sample{}, fmt.Errorf("%s: %d streams, want %d", t.gateway, o.Requests, t.job.Streams*t.job.Each)
 	}
-	tokens := float64(o.Streams * b.o.Script.Tokens)
-	s = sample{
-		Streams: o.Streams, Tokens: int(tokens), Bytes: o.Bytes, Seconds: o.Took.Seconds(), TokensPerSecond: tokens / o.Took.Seconds(),
-		Load: perThousand(end[1]-begin[1], tokens), Double: perThousand(end[2]-begin[2], tokens),
+	tokens := float64(o.Requests * b.o.Script.Tokens)
+	s := sample{
+		Streams: o.Requests, Tokens: int(tokens), Bytes: o.Bytes, Seconds: o.Took.Seconds(), TokensPerSecond: tokens / o.Took.Seconds(),
+		Load: perThousand(spent[1], tokens), Double: perThousand(spent[2], tokens),
 	}
 	if t.process != b.double {
-		s.CPU = perThousand(end[0]-begin[0], tokens)
+		s.CPU = perThousand(spent[0], tokens)
 	}
 	return s, nil
-}
-
-// cpu reads the clocks of a gateway, the load and the double.
-func (b *bench) cpu(gateway *process) (times [3]time.Duration, err error) {
-	for i, p := range []*process{gateway, b.load, b.double} {
-		if times[i], err = cpuTime(p.cmd.Process.Pid); err != nil {
-			return times, err
-		}
-	}
-	return times, nil
 }
 
 // perThousand is milliseconds of CPU per 1,000 tokens.
 func perThousand(d time.Duration, tokens float64) float64 {
 	return d.Seconds() * 1e3 / (tokens / 1e3)
-}
-
-// explain adds to an error what the processes said.
-func (b *bench) explain(err error) error {
-	for _, p := range b.all {
-		if said := p.said(); said != "" {
-			err = fmt.Errorf("%w%s", err, said)
-		}
-	}
-	return err
 }

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
-	"errors"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/weirgate/weir/scripts/bench/internal/rawhttp"
 )
 
 // Modes, which are also the first element of the double's paths.
@@ -19,8 +16,6 @@ const (
 	modeBurst = "burst"
 	modePaced = "paced"
 )
-
-const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 // double is an engine that answers every POST with the same stream. Its bytes are made once and it
 // speaks HTTP by itself, so that it takes little of the machine from those that are measured.
@@ -33,7 +28,7 @@ type double struct {
 }
 
 func newDouble(s script, t *turn) *double {
-	d := &double{pace: s.Pace, head: []byte(streamHead)}
+	d := &double{pace: s.Pace, head: []byte(rawhttp.StreamHead)}
 	d.tokens, d.end = t.events()
 	size := s.Burst
 	if size <= 0 {
@@ -42,96 +37,47 @@ func newDouble(s script, t *turn) *double {
 	for tokens := range slices.Chunk(d.tokens, size) {
 		d.bursts = append(d.bursts, bytes.Join(tokens, nil))
 	}
-	d.bursts[0] = append([]byte(streamHead), d.bursts[0]...)
+	d.bursts[0] = append([]byte(rawhttp.StreamHead), d.bursts[0]...)
 	last := len(d.bursts) - 1
 	d.bursts[last] = append(d.bursts[last], d.end...)
 	return d
 }
 
-// body is what a client must receive, chunked coding taken off.
-func (d *double) body() []byte {
-	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(bytes.Join(d.bursts, nil))), nil)
-	if err != nil {
-		return nil // the head is a constant
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil
-	}
-	return b
-}
+// body is what a client must receive.
+func (d *double) body() ([]byte, error) { return rawhttp.BodyOf(bytes.Join(d.bursts, nil)) }
 
-// serve answers until the listener or ctx ends, and returns when all its connections are closed.
-func (d *double) serve(ctx context.Context, ln net.Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var conns sync.WaitGroup
-	defer conns.Wait()
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
-	defer stop()
-	for {
-		conn, err := ln.Accept()
-		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			return err
-		}
-		conns.Go(func() {
-			end := context.AfterFunc(ctx, func() { _ = conn.Close() })
-			d.connection(conn)
-			end()
-			_ = conn.Close()
-		})
+// answer streams to whoever posts.
+func (d *double) answer(w io.Writer, r *http.Request, _ []byte) error {
+	switch {
+	case r.Method != http.MethodPost:
+		_, err := io.WriteString(w, rawhttp.NotFound)
+		return err
+	case strings.HasPrefix(r.URL.Path, "/"+modePaced+"/"):
+		return d.paced(w)
 	}
-}
-
-// connection answers requests until the client leaves.
-func (d *double) connection(conn net.Conn) {
-	in := bufio.NewReader(conn)
-	for {
-		req, err := http.ReadRequest(in)
-		if err != nil {
-			return
-		}
-		if _, err := io.Copy(io.Discard, req.Body); err != nil {
-			return
-		}
-		switch {
-		case req.Method != http.MethodPost:
-			_, err = io.WriteString(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-		case strings.HasPrefix(req.URL.Path, "/"+modePaced+"/"):
-			err = d.paced(conn)
-		default:
-			err = write(conn, d.bursts...)
-		}
-		if err != nil || req.Close {
-			return
-		}
-	}
+	return write(w, d.bursts...)
 }
 
 // paced writes a token each pace, by the clock and not by the time that writing left.
-func (d *double) paced(conn net.Conn) error {
+func (d *double) paced(w io.Writer) error {
 	next := time.Now()
-	if err := write(conn, d.head); err != nil {
+	if err := write(w, d.head); err != nil {
 		return err
 	}
 	for _, token := range d.tokens {
 		next = next.Add(d.pace)
 		time.Sleep(time.Until(next))
-		if err := write(conn, token); err != nil {
+		if err := write(w, token); err != nil {
 			return err
 		}
 	}
 	time.Sleep(time.Until(next.Add(d.pace)))
-	return write(conn, d.end)
+	return write(w, d.end)
 }
 
-func write(conn net.Conn, pieces ...[]byte) error {
+func write(w io.Writer, pieces ...[]byte) error {
 	for _, p := range pieces {
-		if _, err := conn.Write(p); err != nil {
+		if _, err := w.Write(p); err != nil {
 			return err
 		}
 	}

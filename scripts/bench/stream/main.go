@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,7 +21,13 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/weirgate/weir/scripts/bench/internal/report"
+	"github.com/weirgate/weir/scripts/bench/internal/rig"
 )
+
+// limit bounds a whole run.
+const limit = 30 * time.Minute
 
 // options are the flags.
 type options struct {
@@ -57,19 +62,26 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, o, stderr)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	r, err := rig.New("stream", stderr)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer r.Close()
+	b := &bench{Rig: r, o: o}
+	if err := b.start(ctx); err != nil {
+		return err
+	}
 	rep, err := b.measure(ctx)
-	if err != nil {
-		return b.explain(err)
+	switch {
+	case err != nil && ctx.Err() != nil: // then the processes only say that they end
+		return errors.Join(context.Cause(ctx), err)
+	case err != nil:
+		return b.Explain(err)
 	}
 	if o.JSON {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(rep)
+		return report.JSON(stdout, rep)
 	}
 	return rep.write(stdout)
 }

@@ -5,11 +5,12 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"text/tabwriter"
+
+	"github.com/weirgate/weir/scripts/bench/internal/report"
 )
 
-// report is what a run found. CPU is in milliseconds per 1,000 tokens of the engine.
-type report struct {
+// results are what a run found. CPU is in milliseconds per 1,000 tokens of the engine.
+type results struct {
 	Go     string  `json:"go"`
 	CPUs   int     `json:"cpus"`
 	Tokens int     `json:"tokens_per_stream"`
@@ -50,14 +51,14 @@ type sample struct {
 	Double          float64 `json:"double_cpu_ms_per_1000_tokens"`
 }
 
-func newReport(o options, cpus int) *report {
-	return &report{
+func newResults(o options, cpus int) *results {
+	return &results{
 		Go: runtime.Version(), CPUs: cpus, Tokens: o.Script.Tokens, Parts: o.Script.Parts, PaceMS: o.Script.Pace.Milliseconds(), Rounds: o.Rounds,
 	}
 }
 
 // add takes the rounds of a mode and works out its rows.
-func (r *report) add(m mode, rows []row) {
+func (r *results) add(m mode, rows []row) {
 	var proxy []sample
 	for _, w := range rows {
 		if w.Gateway == gatewayProxy {
@@ -66,27 +67,18 @@ func (r *report) add(m mode, rows []row) {
 	}
 	for i := range rows {
 		w := &rows[i]
-		var speeds, cpus, ratios []float64
+		var ratios []float64
 		for k, s := range w.Rounds {
-			speeds, cpus = append(speeds, s.TokensPerSecond), append(cpus, s.CPU)
 			if k < len(proxy) && proxy[k].CPU > 0 {
 				ratios = append(ratios, s.CPU/proxy[k].CPU)
 			}
 		}
-		w.TokensPerSecond, w.CPU, w.Ratio = median(speeds), median(cpus), median(ratios)
+		cpus := report.Of(w.Rounds, func(s *sample) float64 { return s.CPU })
+		w.TokensPerSecond = report.Median(report.Of(w.Rounds, func(s *sample) float64 { return s.TokensPerSecond }))
+		w.CPU, w.Ratio = report.Median(cpus), report.Median(ratios)
 		w.CPULow, w.CPUHigh = slices.Min(cpus), slices.Max(cpus)
 	}
 	r.Modes = append(r.Modes, table{Name: m.Name, Streams: m.Streams, Target: m.Target, Rows: rows})
-}
-
-// median is 0 for no values.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(v))
-	n := len(s)
-	return (s[n/2] + s[(n-1)/2]) / 2
 }
 
 var titles = map[string]string{
@@ -97,7 +89,7 @@ var titles = map[string]string{
 }
 
 // write prints the tables.
-func (r *report) write(w io.Writer) error {
+func (r *results) write(w io.Writer) error {
 	fmt.Fprintf(w, "%d tokens a stream (%s), medians of %d rounds, %d CPUs, %s\n", r.Tokens, r.Parts, r.Rounds, r.CPUs, r.Go)
 	for _, m := range r.Modes {
 		how := "not paced"
@@ -105,16 +97,17 @@ func (r *report) write(w io.Writer) error {
 			how = fmt.Sprintf("a token every %d ms", r.PaceMS)
 		}
 		fmt.Fprintf(w, "\n%d streams, %s: weir may cost %.1f times the proxy\n", m.Streams, how, m.Target)
-		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "gateway\ttokens/s\tCPU ms per 1,000 tokens\tlowest\thighest\ttimes the proxy\t")
+		lines := [][]string{{"gateway", "tokens/s", "CPU ms per 1,000 tokens", "lowest", "highest", "times the proxy"}}
 		for _, g := range m.Rows {
-			if g.Gateway == gatewayDirect {
-				fmt.Fprintf(t, "%s\t%.0f\t\t\t\t\t\n", titles[g.Gateway], g.TokensPerSecond)
-				continue
+			cells := []string{titles[g.Gateway], fmt.Sprintf("%.0f", g.TokensPerSecond), "", "", "", ""}
+			if g.Gateway != gatewayDirect {
+				for k, v := range [...]float64{g.CPU, g.CPULow, g.CPUHigh, g.Ratio} {
+					cells[2+k] = fmt.Sprintf("%.2f", v)
+				}
 			}
-			fmt.Fprintf(t, "%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", titles[g.Gateway], g.TokensPerSecond, g.CPU, g.CPULow, g.CPUHigh, g.Ratio)
+			lines = append(lines, cells)
 		}
-		if err := t.Flush(); err != nil {
+		if err := report.Table(w, lines); err != nil {
 			return err
 		}
 	}

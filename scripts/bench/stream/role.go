@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+
+	"github.com/weirgate/weir/scripts/bench/internal/rawhttp"
+	"github.com/weirgate/weir/scripts/bench/internal/rig"
 )
 
 // Roles of this program's processes.
@@ -21,38 +24,28 @@ type spec struct {
 	Upstream string // host:port, for the proxy
 }
 
-// announcement is what a server prints when it is ready, before its address.
-const announcement = "listening on http://"
-
 // runRole is a process of the benchmark. It ends with its standard input.
 func runRole(ctx context.Context, role, arg string, stdin io.Reader, stdout io.Writer) error {
 	var s spec
 	if err := json.Unmarshal([]byte(arg), &s); err != nil {
 		return fmt.Errorf("%s: %w", role, err)
 	}
+	if role == roleProxy {
+		return rig.Serve(ctx, stdin, stdout, func(ctx context.Context, ln net.Listener) error { return rig.Proxy(ctx, ln, s.Upstream) })
+	}
 	t, err := s.Script.turn()
 	if err != nil {
 		return err
 	}
-	if role == roleLoad {
-		return serveLoad(ctx, newChecker(t, newDouble(s.Script, t).body()), stdin, stdout)
+	d := newDouble(s.Script, t)
+	if role == roleDouble {
+		return rig.Serve(ctx, stdin, stdout, func(ctx context.Context, ln net.Listener) error { return rawhttp.Serve(ctx, ln, d.answer) })
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	raw, err := d.body()
 	if err != nil {
 		return err
 	}
-	go func() {
-		// What started this process holds the other end until it ends itself.
-		_, _ = io.Copy(io.Discard, stdin)
-		cancel()
-	}()
-	if _, err := fmt.Fprintf(stdout, "%s%s\n", announcement, ln.Addr()); err != nil {
-		return err
-	}
-	if role == roleProxy {
-		return serveProxy(ctx, ln, s.Upstream)
-	}
-	return newDouble(s.Script, t).serve(ctx, ln)
+	l := load{check: newChecker(t, raw), pool: rawhttp.NewPool()}
+	defer l.pool.Close()
+	return rig.Work(stdin, stdout, func(j *job) rawhttp.Outcome { return l.run(ctx, j) })
 }

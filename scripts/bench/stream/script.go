@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weirgate/weir/scripts/bench/internal/rawhttp"
 )
 
 const allParts = "think,text,call"
@@ -121,18 +123,13 @@ func (t *turn) events() (tokens [][]byte, end []byte) {
 			continue // a string is always encodable
 		}
 		e := head + `{"index":0,"text":` + string(text) + `,"logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":null}],"usage":null}` + "\n\n"
-		tokens = append(tokens, chunked(e))
+		tokens = append(tokens, rawhttp.AppendChunk(nil, e))
 	}
 	n := strconv.Itoa(len(t.tokens))
-	end = append(end, chunked(head+`{"index":0,"text":"","logprobs":null,"finish_reason":"stop","stop_reason":null,"prompt_token_ids":null,"token_ids":null}],"usage":null}`+"\n\n")...)
-	end = append(end, chunked(head+`],"usage":{"prompt_tokens":100,"total_tokens":`+strconv.Itoa(100+len(t.tokens))+`,"completion_tokens":`+n+`}}`+"\n\n")...)
-	end = append(end, chunked("data: [DONE]\n\n")...)
-	return tokens, append(end, "0\r\n\r\n"...)
-}
-
-// chunked is one chunk of HTTP's chunked coding. Servers make one of each event.
-func chunked(s string) []byte {
-	return []byte(strconv.FormatInt(int64(len(s)), 16) + "\r\n" + s + "\r\n")
+	end = rawhttp.AppendChunk(end, head+`{"index":0,"text":"","logprobs":null,"finish_reason":"stop","stop_reason":null,"prompt_token_ids":null,"token_ids":null}],"usage":null}`+"\n\n")
+	end = rawhttp.AppendChunk(end, head+`],"usage":{"prompt_tokens":100,"total_tokens":`+strconv.Itoa(100+len(t.tokens))+`,"completion_tokens":`+n+`}}`+"\n\n")
+	end = rawhttp.AppendChunk(end, "data: [DONE]\n\n")
+	return tokens, append(end, rawhttp.StreamEnd...)
 }
 
 const (
@@ -154,10 +151,4 @@ func messagesBody(model string) string {
 	return `{"model":"` + model + `","stream":true,"max_tokens":4096,"thinking":{"type":"enabled","budget_tokens":2048},"system":"` + systemText + `",` +
 		`"messages":[{"role":"user","content":"` + userText + `"}],` +
 		`"tools":[{"name":"` + toolName + `","description":"` + toolText + `","input_schema":` + toolSchema + `}]}`
-}
-
-// post is a whole HTTP request.
-func post(addr, path, body string) []byte {
-	return []byte("POST " + path + " HTTP/1.1\r\nHost: " + addr + "\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n" +
-		"User-Agent: bench-stream\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/weirgate/weir/gateway"
+	"github.com/weirgate/weir/scripts/bench/internal/rawhttp"
+	"github.com/weirgate/weir/scripts/bench/internal/rig"
 )
 
 func smallScript() script { return script{Tokens: 64, Parts: allParts, Pace: time.Millisecond} }
@@ -37,6 +39,15 @@ func listen(t *testing.T, serve func(context.Context, net.Listener) error) strin
 	return ln.Addr().String()
 }
 
+func rawBody(t *testing.T, d *double) []byte {
+	t.Helper()
+	b, err := d.body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestGateways streams through everything that is measured, and checks the answers as the load does.
 func TestGateways(t *testing.T) {
 	s := smallScript()
@@ -45,8 +56,9 @@ func TestGateways(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDouble(s, turn)
-	double := &process{addr: listen(t, d.serve)}
-	proxy := &process{addr: listen(t, func(ctx context.Context, ln net.Listener) error { return serveProxy(ctx, ln, double.addr) })}
+	raw := rawBody(t, d)
+	double := &rig.Process{Addr: listen(t, func(ctx context.Context, ln net.Listener) error { return rawhttp.Serve(ctx, ln, d.answer) })}
+	proxy := &rig.Process{Addr: listen(t, func(ctx context.Context, ln net.Listener) error { return rig.Proxy(ctx, ln, double.Addr) })}
 	b := bench{o: options{Script: s, Gateways: allGateways}, double: double, proxy: proxy}
 
 	file := filepath.Join(t.TempDir(), "weir.toml")
@@ -63,15 +75,15 @@ func TestGateways(t *testing.T) {
 	t.Cleanup(g.Close)
 	server := httptest.NewServer(g.Handler())
 	t.Cleanup(server.Close)
-	b.weir = &process{addr: server.Listener.Addr().String()}
+	b.weir = &rig.Process{Addr: server.Listener.Addr().String()}
 
 	for _, m := range []string{modeBurst, modePaced} {
-		l := load{check: newChecker(turn, d.body()), idle: map[string][]*client{}}
-		t.Cleanup(l.close)
+		l := load{check: newChecker(turn, raw), pool: rawhttp.NewPool()}
+		t.Cleanup(l.pool.Close)
 		for _, target := range b.targets(mode{Name: m, Streams: 4, Each: 3}) {
 			o := l.run(t.Context(), &target.job)
-			if o.Error != "" || o.Streams != 12 || o.Bytes == 0 {
-				t.Errorf("%s, %s: %d streams, %d bytes, error %q", m, target.gateway, o.Streams, o.Bytes, o.Error)
+			if o.Error != "" || o.Requests != 12 || o.Bytes == 0 {
+				t.Errorf("%s, %s: %d streams, %d bytes, error %q", m, target.gateway, o.Requests, o.Bytes, o.Error)
 			}
 		}
 	}
@@ -84,7 +96,7 @@ func TestChecker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newChecker(turn, newDouble(s, turn).body())
+	c := newChecker(turn, rawBody(t, newDouble(s, turn)))
 	quote := func(s string) string {
 		b, err := json.Marshal(s)
 		if err != nil {
@@ -203,7 +215,7 @@ func TestBursts(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	r := newReport(options{Rounds: 3, Script: smallScript()}, 2)
+	r := newResults(options{Rounds: 3, Script: smallScript()}, 2)
 	r.add(mode{Name: modeBurst, Streams: 32, Target: 1.6}, []row{
 		{Gateway: gatewayProxy, Rounds: []sample{{CPU: 2}, {CPU: 4}, {CPU: 1}}},
 		{Gateway: gatewayChat, Rounds: []sample{{CPU: 3}, {CPU: 4}, {CPU: 3}}},

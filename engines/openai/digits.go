@@ -1,0 +1,43 @@
+package openai
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// appendIDs writes ids as the elements of a JSON array. A long prompt is hundreds of kilobytes of digits, so
+// the last eight digits of a number are made all at once: it is cut in halves at 10^4, at 10^2 and at 10, in
+// all lanes of a word together, with reciprocals that are exact for what a lane can hold.
+func appendIDs(dst []byte, ids []uint32) []byte {
+	const widest = 10 + 1 // digits and a comma
+	at, from := len(dst), len(dst)
+	dst = slices.Grow(dst, widest*len(ids)+8)
+	b := dst[:cap(dst)]
+	for _, id := range ids {
+		leading := uint(56) // bits of zeros that may be left out: the last digit always stays
+		if id >= 1e8 {
+			top := id / 1e8
+			if id, leading = id-top*1e8, 0; top >= 10 {
+				b[at] = byte('0' + top/10)
+				at++
+			}
+			b[at] = byte('0' + top%10)
+			at++
+		}
+		v := uint64(id/1e4) | uint64(id%1e4)<<32
+		high := v * 5243 >> 19 & 0x7f_0000_007f
+		v = high | (v-high*100)<<16
+		high = v * 103 >> 10 & 0x0f_000f_000f_000f
+		v = high | (v-high*10)<<8 // the first digit is the lowest byte
+		zeros := uint(bits.TrailingZeros64(v|1<<56)) & leading
+		binary.LittleEndian.PutUint64(b[at:], (v|0x3030303030303030)>>zeros)
+		at += 8 - int(zeros>>3)
+		b[at] = ','
+		at++
+	}
+	if at > from {
+		at-- // the last comma
+	}
+	return b[:at]
+}

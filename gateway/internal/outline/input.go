@@ -1,0 +1,83 @@
+package outline
+
+import (
+	"strings"
+
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/plan"
+	"github.com/weirgate/weir/gateway/internal/fault"
+)
+
+// Input is req as a renderer plugin gets it: a row for each part, the tools that are in the prompt from the start, and
+// the texts that references of its answer stand for. name gives a tool's name in the prompt. Errors are
+// *fault.Error, those of Of and Unsupported for media.
+func Input(req *conv.Request, thinks bool, name func(namespace, name string) string) (*plan.RenderInput, error) {
+	sw, err := switches(nil, req, thinks, true)
+	if err != nil {
+		return nil, err
+	}
+	in := &plan.RenderInput{Switches: sw}
+	called := map[string]string{} // names of tools by the ids of their calls
+	last := lastUser(req)
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		if len(in.Rows)+len(m.Parts) > plan.MaxRows {
+			return nil, fault.At(fault.Invalid, "messages", "the conversation has more than %d parts", plan.MaxRows-1)
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			r := plan.RenderRow{Message: uint32(i), Part: uint16(j), Kind: uint8(p.Kind), Role: uint8(m.Role), Flags: rowOf(p).Flags, Text: p.Text}
+			if i == last {
+				r.Flags |= plan.RowLastUser
+			}
+			switch {
+			case p.Kind == conv.Call && p.Call != nil:
+				r.Name, r.ID, r.Text = name(p.Call.Namespace, p.Call.Name), p.Call.ID, p.Call.Arguments
+				called[r.ID] = r.Name
+			case p.Kind == conv.Result && p.Result != nil:
+				r.Name, r.ID = called[p.Result.CallID], p.Result.CallID
+				if r.Text, err = resultText(i, p.Result); err != nil {
+					return nil, err
+				}
+			case p.Kind == conv.MediaPart:
+				return nil, media(i)
+			}
+			in.Rows = append(in.Rows, r)
+		}
+	}
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		if t.Deferred {
+			continue
+		}
+		tool := plan.RenderTool{Kind: uint8(t.Kind), Name: name(t.Namespace, t.Name), Description: t.Description, Schema: string(t.Schema)}
+		if t.Kind == conv.Custom {
+			tool.Schema = string(t.Format)
+		}
+		if t.Strict {
+			tool.Flags |= plan.ToolStrict
+		}
+		in.Tools = append(in.Tools, tool)
+	}
+	return in, nil
+}
+
+// resultText is the text of a tool's result, its parts joined by line ends.
+func resultText(message int, r *conv.ToolResult) (string, error) {
+	var parts []string
+	for i := range r.Parts {
+		switch p := &r.Parts[i]; p.Kind {
+		case conv.Text, conv.Reference:
+			if p.Text != "" {
+				parts = append(parts, p.Text)
+			}
+		case conv.MediaPart:
+			return "", media(message)
+		}
+	}
+	return strings.Join(parts, "\n"), nil
+}
+
+func media(message int) error {
+	return fault.At(fault.Unsupported, "messages", "message %d holds media, but this model takes text only", message)
+}

@@ -1,0 +1,257 @@
+package prompt
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weirgate/weir/abi"
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/plan"
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/ledger"
+	"github.com/weirgate/weir/gateway/jinja"
+)
+
+func isReasoning(p *conv.Part) bool { return p.Kind == conv.Reasoning && p.Text != "" }
+
+// finish makes the prompt of what the template wrote.
+func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
+	g.read(text, spans)
+	ends := g.m.ends
+	for _, s := range g.plan.stops {
+		if !slices.Contains(ends, s) {
+			ends = append(ends[:len(ends):len(ends)], s)
+		}
+	}
+	out := &Prompt{Stops: g.plan.stops, Preserve: g.plan.tokens, Template: g.v.name, Owner: ledger.OwnerPolicy}
+	if g.templateOwns() {
+		out.Owner = ledger.OwnerTemplate
+	}
+	out.Text, out.Splices = g.apply(text, g.edits(text, ends))
+	out.Next = len(g.turns)
+	g.hidden()
+	if g.req.Prompting.Continue {
+		if err := g.cut(out); err != nil {
+			return nil, err
+		}
+	}
+	g.tail(out, ends)
+	if out.Start = g.plan.start; g.plan.tail != "" && !strings.HasSuffix(out.Text, g.plan.tail) {
+		out.Start = plan.StartAuto
+	}
+	out.Spans = g.spans(spans[:0])
+	out.Parts = g.parts(out.Text)
+	out.Missing = g.missing
+	return out, nil
+}
+
+// hidden notes what is not in the prompt although no rule about reasoning says so.
+func (g *page) hidden() {
+	for i := range g.pieces {
+		p := &g.pieces[i]
+		if p.shown || p.aside || p.owner < 0 || p.what == ledger.Reasoning || p.what == ledger.Template || strings.TrimSpace(p.text) == "" {
+			continue
+		}
+		g.miss("%s: the template does not show its %s", indexed("messages", int(p.owner)), p.what)
+	}
+}
+
+// cut ends the prompt with the last byte of the last message, as transformers does to continue it: white
+// space at its end stays where the template leaves it.
+func (g *page) cut(out *Prompt) error {
+	refuse := func(why string) error {
+		return fault.At(fault.Invalid, "continue_final_message", "the last message cannot be continued: %s", why)
+	}
+	n := len(g.req.Messages) - 1
+	if n < 0 || g.req.Messages[n].Role != conv.Assistant {
+		return refuse("it is not the assistant's")
+	}
+	last := -1
+	for j := range g.req.Messages[n].Parts {
+		if p := &g.req.Messages[n].Parts[j]; p.Kind == conv.Call || p.Text != "" {
+			last = j
+		}
+	}
+	switch {
+	case last < 0:
+		return refuse("it is empty")
+	case g.req.Messages[n].Parts[last].Kind == conv.Call:
+		return refuse("it ends with a call")
+	}
+	end := -1
+	for i := range g.marks {
+		if k := &g.marks[i]; k.owner == n && k.what != ledger.Template {
+			if end = -1; int(g.pieces[k.piece].part) == last {
+				end = i
+			}
+		}
+	}
+	if end < 0 {
+		return refuse("the chat template does not end it with its last part")
+	}
+	g.marks = g.marks[:end+1]
+	out.Text = out.Text[:g.marks[end].end]
+	return nil
+}
+
+// tail tells the parsers what the prompt ends with, and the turn memory what the model's turn follows.
+func (g *page) tail(out *Prompt, ends []string) {
+	from, opened := 0, len(out.Text) // the last byte of the last message; the first of the one that is continued
+	written := 0                     // the last byte before opened that others than the template wrote
+	open := g.req.Prompting.Continue
+	n := len(g.req.Messages) - 1
+	for i := len(g.marks) - 1; i >= 0; i-- {
+		k := &g.marks[i]
+		if open && k.owner == n {
+			opened, written = k.start, 0
+			continue
+		}
+		if written == 0 && !k.template() {
+			written = k.end
+		}
+		if k.owner >= 0 {
+			from = k.end
+			break
+		}
+	}
+	if out.Before = out.Text[from:]; written > from {
+		out.Before = "" // what a client wrote must not come back as the template's
+		from = written
+	}
+	header := out.Text[from:opened]
+	if open {
+		header = headerOf(header, g.opens)
+	}
+	cut := 0
+	for _, e := range ends {
+		if i := strings.LastIndex(header, e); i >= 0 {
+			cut = max(cut, i+len(e))
+		}
+	}
+	turn := out.Text[from+cut:]
+	turn = turn[len(turn)-len(strings.TrimLeft(turn, " \t\r\n")):]
+	if !open || len(turn) <= abi.MaxPromptTail {
+		out.Tail = lastBytes(turn, abi.MaxPromptTail)
+		return
+	}
+	out.Tail = lastBytes(strings.TrimLeft(header[cut:], " \t\r\n"), abi.MaxPromptTail)
+	out.Prefill = out.Text[from+len(header):]
+}
+
+// lastBytes is the end of s, at most n bytes and no half character.
+func lastBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	for len(s) > 0 && !utf8.RuneStart(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+// spans are the marks as origins, neighbours of one origin as one. They take the memory of the render's,
+// which were read.
+func (g *page) spans(out []jinja.Span) []jinja.Span {
+	for i := range g.marks {
+		k := &g.marks[i]
+		if n := len(out); n > 0 && out[n-1].Origin == k.org {
+			out[n-1].End = k.end
+			continue
+		}
+		out = append(out, jinja.Span{Start: k.start, End: k.end, Origin: k.org})
+	}
+	return out
+}
+
+// folded tells the parts of messages that share a turn apart.
+const folded = 1 << 16
+
+// parts are the marks as the ledger wants them, with those that the prompt has not in their order.
+func (g *page) parts(text string) []ledger.Part {
+	gone := g.gone()
+	out := make([]ledger.Part, 0, len(g.pieces)+len(g.req.Tools))
+	from := -1 // piece of the last
+	for i := range g.marks {
+		k := &g.marks[i]
+		if k.what == ledger.Template {
+			continue
+		}
+		p := ledger.Part{Kind: k.what, Message: k.org.Message}
+		switch {
+		case k.piece >= 0:
+			p = g.ledgerPart(k.piece)
+		case k.owner >= 0: // a turn in words of its own
+			p.Message = g.placed[k.owner]
+		case k.what == ledger.ToolSchema && k.org.Message < len(g.req.Tools):
+			p.Name = g.req.Tools[k.org.Message].Name
+		}
+		p.Start, p.End = k.start, k.end
+		if n := len(out); n > 0 {
+			q := &out[n-1]
+			same := q.Kind == p.Kind && q.Message == p.Message && q.Part == p.Part && q.Start < q.End
+			if same && (q.Kind == ledger.ToolSchema || q.Kind == ledger.Call || from == k.piece) {
+				if q.End, from = p.End, k.piece; q.Canonical == 0 {
+					q.Canonical = g.canonical(k.piece, text[q.Start:q.End])
+				}
+				continue
+			}
+		}
+		for p.Kind != ledger.ToolSchema && len(gone) > 0 && inOrder(gone[0], p) < 0 {
+			gone[0].Start, gone[0].End = p.Start, p.Start
+			out, gone = append(out, gone[0]), gone[1:]
+		}
+		p.Canonical, from = g.canonical(k.piece, text[p.Start:p.End]), k.piece
+		out = append(out, p)
+	}
+	return append(out, gone...)
+}
+
+func inOrder(a, b ledger.Part) int {
+	return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
+}
+
+// gone are the parts that are not in the prompt. Without a digest there is nothing to say of them.
+func (g *page) gone() []ledger.Part {
+	if g.in.Sum == nil {
+		return nil
+	}
+	var out []ledger.Part
+	for i := range g.pieces {
+		p := &g.pieces[i]
+		if p.shown || p.aside || p.label || p.what == ledger.Template || p.text == "" || p.owner < 0 {
+			continue
+		}
+		q := g.ledgerPart(i)
+		q.Canonical = g.in.Sum(p.text)
+		out = append(out, q)
+	}
+	slices.SortStableFunc(out, inOrder)
+	return out
+}
+
+func (g *page) ledgerPart(piece int) ledger.Part {
+	p := &g.pieces[piece]
+	out := ledger.Part{Kind: p.what, Flags: p.flags, Message: int(p.turn), Part: int(p.part), Name: p.name}
+	if p.what == ledger.ToolSchema {
+		out.Message, out.Part = int(p.tool), 0
+	} else if out.Message < len(g.turns) {
+		out.Part += folded * max(0, int(p.owner)-g.turns[out.Message].message)
+	}
+	return out
+}
+
+// canonical is the digest of what the conversation holds, 0 where the prompt has just that. Of a call it is
+// that of the arguments, beside which the prompt has more.
+func (g *page) canonical(piece int, shown string) uint64 {
+	if g.in.Sum == nil || piece < 0 {
+		return 0
+	}
+	p := &g.pieces[piece]
+	if p.what == ledger.ToolSchema || p.label || p.text == shown && p.what != ledger.Call {
+		return 0
+	}
+	return g.in.Sum(p.text)
+}

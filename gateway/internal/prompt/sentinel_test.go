@@ -1,0 +1,108 @@
+package prompt_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/prompt"
+)
+
+// everything is a conversation with a sentinel in each place that a request has, by what it is.
+func everything() (*conv.Request, map[string]string) {
+	schema := []byte(`{"type":"object","properties":{"SenParam":{"type":"string","description":"SenParamText"}},"required":["SenParam"]}`)
+	req := &conv.Request{
+		Tools: []conv.ToolDef{
+			{Name: "SenToolOne", Description: "SenDescription", Schema: schema},
+			{Name: "SenToolTwo", Description: "Second", Schema: schema},
+			{Name: "SenLater", Description: "Third", Schema: schema, Deferred: true},
+		},
+		Messages: []conv.Message{
+			says(conv.System, text("SenSystemA"), text("SenSystemB")),
+			says(conv.Developer, text("SenDeveloper")),
+			says(conv.User, text("SenUserA"), text("SenUserB")),
+			answer(text("SenAnswer")),
+			says(conv.Developer, text("SenLateDeveloper")),
+			user("SenAsk"),
+			answer(think("SenThought"), text("SenBeside"), call("callid001", "SenToolOne", `{"SenParam":"SenArgOne"}`), call("callid002", "SenToolTwo", `{"SenParam":"SenArgTwo"}`)),
+			says(conv.User, result("callid002", text("SenResultTwo")), result("callid001", text("SenResultOneA"), text("SenResultOneB")), text("SenReminder")),
+			system("SenLateSystem"),
+			answer(call("callid003", "SenToolOne", `{"SenParam":"SenArgThree"}`)),
+			says(conv.Tool, result("callid003", conv.Part{Kind: conv.Reference, Text: "SenLater"})),
+			user("SenLastA"),
+			user("SenLastB"),
+		},
+	}
+	places := map[string]string{}
+	for _, w := range strings.Fields("SystemA SystemB Developer UserA UserB Answer LateDeveloper Ask Thought Beside ToolOne ArgOne ToolTwo ArgTwo " +
+		"ResultOneA ResultOneB ResultTwo Reminder LateSystem ArgThree Later LastA LastB Description Param") {
+		places[w] = "Sen" + w
+	}
+	return req, places
+}
+
+// Whatever a template is like, it shows all of a conversation or refuses it. What is left out is reasoning:
+// where the template has a rule for it, and where it knows none.
+func TestNothingIsDropped(t *testing.T) {
+	t.Parallel()
+	all := corpusModels(t)
+	req, places := everything()
+	shown, refusals, moved := 0, map[string]string{}, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		m := all[name]
+		for _, tools := range [...]bool{true, false} {
+			r := *req
+			if !tools {
+				r.Tools = nil
+			}
+			p, err := m.Render(t.Context(), &prompt.Input{Request: &r})
+			var f *fault.Error
+			if errors.As(err, &f) {
+				refusals[name] = f.Error()
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			covers(t, p)
+			shown++
+			var lost []string
+			for _, what := range slices.Sorted(maps.Keys(places)) {
+				gone := what == "Thought" || !tools && (what == "Description" || what == "Param")
+				if !strings.Contains(p.Text, places[what]) && !gone {
+					lost = append(lost, what)
+				}
+			}
+			if at := disordered(p.Text); at != "" {
+				moved[name] = at
+			}
+			if len(lost) > 0 {
+				t.Errorf("%s (tools %t) does not show %v; it says %q", name, tools, lost, p.Missing)
+			}
+		}
+	}
+	t.Logf("%d prompts of %d templates show all", shown, len(all))
+	for _, name := range slices.Sorted(maps.Keys(moved)) {
+		t.Logf("not where it was said: %s: %s", name, moved[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(refusals)) {
+		t.Logf("refused: %s: %s", name, refusals[name])
+	}
+}
+
+// disordered names the first of the conversation's turns that does not stand behind those before it.
+func disordered(text string) string {
+	at := 0
+	for _, w := range strings.Fields("SystemA SystemB UserA UserB Answer LateDeveloper Ask ArgOne ResultOneA ResultOneB Reminder LateSystem ArgThree LastA LastB") {
+		i := strings.Index(text[at:], "Sen"+w)
+		if i < 0 {
+			return w
+		}
+		at += i
+	}
+	return ""
+}
