@@ -77,6 +77,16 @@ var rules = []rule{
 		why: "the turn loop meets surfaces, plugins and transports through its own interfaces",
 	},
 	{of: []string{"gateway/jinja/..."}, may: []string{std, "abi/jsonscan", "gateway/jinja/..."}, why: "templates are a language of their own and know nothing of a gateway"},
+	{
+		of: []string{"gateway/internal/prompt"}, may: []string{std, "abi/...", "gateway/jinja", "gateway/internal/fault", "gateway/internal/ledger"},
+		why: "a prompt is made of a conversation and a template, whatever they came by",
+	},
+	{of: []string{"gateway/internal/wire", "gateway/internal/turnmemory", "gateway/internal/outline"}, may: []string{std, "abi/...", "gateway/internal/fault"}, why: "they know conversations and events, not where those come from"},
+	{of: []string{"gateway/internal/family"}, may: []string{std}, why: "embedded files"},
+	{
+		of: []string{"gateway/internal/modelfile"}, may: []string{std, "abi/...", "plugins/parser", "plugins/template", "gateway/jinja", "gateway/tokenizer/..."},
+		why: "what a model's files say is known before anything serves it",
+	},
 	{of: []string{"gateway/internal/ledger"}, may: []string{std, "abi/..."}, why: "the ledger is told of prompts and knows nothing of how they are made"},
 	{of: []string{"gateway/internal/shadow"}, may: []string{std, "abi/...", "gateway/internal/assemble"}, why: "a comparison of two parsers knows no host of plugins and no turn"},
 	{of: []string{"gateway/internal/assemble/..."}, may: []string{std, "abi/...", "engines", "gateway/internal/assemble/...", "gateway/internal/fault"}, why: "records in, or fragments that an engine parsed already; events out"},

@@ -123,7 +123,7 @@ func (h *history) remember(m *model, p *made, out *turn.Output, told *event.Fold
 		return
 	}
 	res, text, ids := &told.Result, string(out.Text), sampled(m.vocab, out)
-	h.ledger.Append(h.report.Ref, ledger.Answer{IDs: ids, Text: text, Parts: answerParts(text, res.Blocks, len(p.req.Messages), h.ledger.Sum)})
+	h.ledger.Append(h.report.Ref, ledger.Answer{IDs: ids, Text: text, Parts: answerParts(text, res.Blocks, p.page.Next, h.ledger.Sum)})
 	if n := len(p.req.Messages); n > 0 {
 		if parts := p.req.Messages[n-1].Parts; len(parts) > 0 && parts[len(parts)-1].Volatile {
 			return // what stands between it and the turn is not what will stand there when it is gone

@@ -48,12 +48,15 @@ func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	if remembers {
 		p.history = g.history(m, t, req)
 	}
+	if p.history != nil && m.assets != nil && m.assets.files == nil {
+		req = prompt.Recall(req, p.history.turn) // so that the policy decides on it
+	}
 	page, err := g.render(ctx, m, t, req, p.history)
 	if err != nil {
 		return nil, err
 	}
 	p.page = page
-	p.Text, p.Stops = page.Text, page.Stops
+	p.Text, p.Stops, p.Prefill = page.Text, page.Stops, page.Prefill
 	start := guest.Start{Choice: guest.Choice(req.Choice.Mode), Tools: len(req.Tools) > 0, Tail: []byte(page.Tail)}
 	decided := *req
 	switch page.Start {

@@ -31,15 +31,16 @@ func (g *Gateway) render(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	if err != nil {
 		return nil, err
 	}
+	return m.assets.template.Render(ctx, g.input(m, req, ops, h))
+}
+
+// input is what a chat template gets.
+func (g *Gateway) input(m *model, req *conv.Request, ops []plan.Op, h *history) *prompt.Input {
 	in := &prompt.Input{Request: req, Plan: ops, ToolName: assemble.ToolName, Write: m.write, Sum: g.ledger.Sum}
 	if h != nil {
 		in.Turns = h.turn
 	}
-	p, err := m.assets.template.Render(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return in
 }
 
 // write is prompt.Input's Write in the model's own format.
@@ -159,7 +160,7 @@ func isFault(err error) bool {
 
 // renderedBy brings a plugin's prompt into the form of those that a template made.
 func (g *Gateway) renderedBy(req *conv.Request, r *plan.Rendered) *prompt.Prompt {
-	p := &prompt.Prompt{Text: r.Text, Owner: ledger.OwnerPolicy, Spans: make([]jinja.Span, len(r.Spans))}
+	p := &prompt.Prompt{Text: r.Text, Next: len(req.Messages), Owner: ledger.OwnerPolicy, Spans: make([]jinja.Span, len(r.Spans))}
 	last := 0 // where the last byte stands that is not the renderer's own
 	for i, s := range r.Spans {
 		p.Spans[i] = jinja.Span{Start: s.Start, End: s.End, Origin: jinja.Origin{Kind: originOf(s.Source), Message: s.Message, Part: s.Part}}

@@ -23,7 +23,9 @@ func benchCommand() command {
 	return command{
 		name: "bench", args: "COMMAND [flags]", summary: "measures parts of weir on this machine",
 		example: "weir bench tokenize --tokenizer /models/Qwen3-8B",
-		run:     runBench,
+		run: func(ctx context.Context, e Env, _ *flag.FlagSet) int {
+			return runVerb(ctx, e, "bench", benchCommands())
+		},
 	}
 }
 
@@ -35,6 +37,10 @@ func benchCommands() []command {
 			example: "weir bench prefix --json", run: benchPrefix,
 		},
 		{
+			name: "prompt", args: "--config F.toml --request R.json [flags]", summary: "measures the steps of a chat completions request up to its engine",
+			example: "weir bench prompt --config weir.toml --request request.json", run: benchPrompt,
+		},
+		{
 			name: "render", args: "--template F.jinja [flags]", summary: "measures how long a chat template takes for a conversation",
 			example: "weir bench render --template /models/Qwen3-8B/chat_template.jinja", run: benchRender,
 		},
@@ -43,43 +49,6 @@ func benchCommands() []command {
 			example: "weir bench tokenize --tokenizer /models/Qwen3-8B --text prompt.txt", run: benchTokenize,
 		},
 	}
-}
-
-func runBench(ctx context.Context, e Env, _ *flag.FlagSet) int {
-	verb := ""
-	if len(e.Args) > 0 {
-		verb = e.Args[0]
-	}
-	switch verb {
-	case "", "help", "-h", "-help", "--help":
-		benchUsage(e.Stdout)
-		if verb == "" {
-			return exitMisuse
-		}
-		return exitOK
-	}
-	for _, c := range benchCommands() {
-		if c.name != verb {
-			continue
-		}
-		e.Args = e.Args[1:]
-		c.name = "bench " + c.name
-		fs := flag.NewFlagSet("weir "+c.name, flag.ContinueOnError)
-		fs.SetOutput(e.Stderr)
-		fs.Usage = func() { c.help(fs.Output(), fs) }
-		return c.run(ctx, e, fs)
-	}
-	fmt.Fprintf(e.Stderr, "weir bench: unknown command %q\n", verb)
-	benchUsage(e.Stderr)
-	return exitMisuse
-}
-
-func benchUsage(w io.Writer) {
-	fmt.Fprint(w, "Usage: weir bench COMMAND [flags]\n\n")
-	for _, c := range benchCommands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
-	}
-	fmt.Fprint(w, "\n`weir bench COMMAND --help` explains a command.\n")
 }
 
 // benchRow is one thing measured, in milliseconds: the median of its runs, and the fastest one.

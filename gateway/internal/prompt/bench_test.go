@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,8 +14,8 @@ import (
 	"github.com/weirgate/weir/gateway/jinja"
 )
 
-// big is the long conversation of the data as variables of a template and as a request.
-func big(tb testing.TB, tools int) (map[string]jinja.Value, *conv.Request) {
+// big is the long conversation of the data as variables of a template, as a request, and as JSON.
+func big(tb testing.TB, tools int) (map[string]jinja.Value, *conv.Request, []byte) {
 	tb.Helper()
 	doc := []byte(read(tb, data(tb, "big.json")))
 	var in struct {
@@ -63,12 +64,16 @@ func big(tb testing.TB, tools int) (map[string]jinja.Value, *conv.Request) {
 		req.Messages = append(req.Messages, out)
 	}
 	vars := map[string]jinja.Value{}
+	var messages []byte
 	r := jsonscan.NewReader(doc)
 	err := r.Object(func(key []byte) error {
 		name := string(key)
 		raw, err := r.Raw()
 		if err != nil {
 			return err
+		}
+		if name == "messages" {
+			messages = raw
 		}
 		vars[name], err = jinja.FromJSON(raw, jinja.Origin{Kind: jinja.FromUser})
 		return err
@@ -89,12 +94,13 @@ func big(tb testing.TB, tools int) (map[string]jinja.Value, *conv.Request) {
 		list = append(list, v)
 	}
 	vars["tools"] = jinja.List(list...)
-	return vars, req
+	return vars, req, messages
 }
 
-// BenchmarkRender prepares and renders 200 KB of an agent's conversation, beside the bare render of the same.
+// BenchmarkRender prepares and renders 200 KB of an agent's conversation, beside the bare render of the same, and
+// beside one that has its values made first, as each request needs them.
 func BenchmarkRender(b *testing.B) {
-	vars, req := big(b, 20)
+	vars, req, messages := big(b, 20)
 	sum := func(s string) uint64 { return uint64(len(s)) }
 	for _, c := range []struct{ name, file string }{
 		{"Qwen3", "lcpp__Qwen-Qwen3-0.6B"},
@@ -124,6 +130,22 @@ func BenchmarkRender(b *testing.B) {
 				}
 			})
 		}
+		b.Run(c.name+"/jinja/values", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				v, err := jinja.FromJSON(messages, jinja.Origin{Kind: jinja.FromUser})
+				if err != nil {
+					b.Fatal(err)
+				}
+				vars := maps.Clone(vars)
+				vars["messages"] = v
+				r, err := tpl.Render(b.Context(), vars, jinja.RenderOptions{Now: clock(), Origins: true})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(len(r.Text)))
+			}
+		})
 		m := model(b, src)
 		remembered := func(int) *prompt.Turn { return nil }
 		b.Run(c.name+"/prompt", func(b *testing.B) {

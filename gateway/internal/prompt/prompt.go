@@ -50,6 +50,8 @@ type Input struct {
 	Write func(dst []byte, tail string, blocks []Block) []byte
 	// Turns gives what is remembered of an assistant message, nil where nothing is. The func may be nil.
 	Turns func(message int) *Turn
+	// Prepared is called between preparing and rendering, for who measures the two; nil: nobody does.
+	Prepared func()
 	// Sum is Ledger.Sum, for Part.Canonical; nil: parts have none.
 	Sum func(string) uint64
 }

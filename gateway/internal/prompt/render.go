@@ -38,12 +38,20 @@ func (m *Model) Render(ctx context.Context, in *Input) (*Prompt, error) {
 	}
 	vars["messages"] = g.values()
 	vars["add_generation_prompt"] = jinja.Bool(!req.Prompting.Continue && !req.Prompting.NoGeneration)
-	o := jinja.RenderOptions{Now: m.now(), Origins: true, Buffer: g.buf}
+	if in.Prepared != nil {
+		in.Prepared()
+	}
+	o := jinja.RenderOptions{Now: m.now(), Origins: true}
+	if g.splices() {
+		o.Buffer = g.buf
+	}
 	r, err := v.tpl.Render(ctx, vars, o)
 	if err != nil {
 		return nil, failed(ctx, v, err)
 	}
-	g.buf = r.Text
+	if g.splices() {
+		g.buf = r.Text
+	}
 	return g.finish(r.Text, r.Spans)
 }
 

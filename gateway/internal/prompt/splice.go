@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/jinja"
@@ -22,9 +23,12 @@ type edit struct {
 	message  int
 }
 
+// splices reports that there may be edits. Then the rendered text is copied, and stands in memory that is kept.
+func (g *page) splices() bool { return len(g.recall)+len(g.rewrite) > 0 }
+
 // edits are the turns that are spliced, in order.
 func (g *page) edits(text []byte, ends []string) []edit {
-	if len(g.recall) == 0 && len(g.rewrite) == 0 {
+	if !g.splices() {
 		return nil
 	}
 	var out []edit
@@ -169,7 +173,10 @@ func common(a, b string) int {
 
 // apply makes the edits: the text of the prompt, its marks, and the ids that are known.
 func (g *page) apply(text []byte, edits []edit) (string, []Splice) {
-	if len(edits) == 0 {
+	switch {
+	case !g.splices():
+		return unsafe.String(unsafe.SliceData(text), len(text)), nil // nobody else has it
+	case len(edits) == 0:
 		return string(text), nil
 	}
 	n := len(text)

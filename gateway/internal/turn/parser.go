@@ -45,11 +45,44 @@ func (r *run) openParser() {
 	if r.shadow != nil {
 		sink = r.shadow.Begin(r.Prompt.Start, sink)
 	}
-	if r.Parser == nil {
+	switch {
+	case r.Parser == nil:
 		r.parser = host.Raw(sink)
-		return
+	case r.Prompt.Prefill != "":
+		g := &gate{Sink: r.asm, shut: true}
+		r.shadow = nil // it would read from the middle on
+		r.parser, _ = host.Open(r.Parser, g, r.Prompt.Start)
+		_ = r.parser.Feed([]byte(r.Prompt.Prefill), nil, false) // errors are those of the sink
+		g.shut = false
+	default:
+		r.parser, _ = host.Open(r.Parser, sink, r.Prompt.Start)
 	}
-	r.parser, _ = host.Open(r.Parser, sink, r.Prompt.Start)
+}
+
+// gate is a sink that takes nothing while it is shut: the parser reads what the prompt has of the answer.
+type gate struct {
+	host.Sink
+	shut bool
+}
+
+// Accept accepts all calls of the prompt.
+func (g *gate) Accept(recs []record.Record, in []byte) bool {
+	return g.shut || g.Sink.Accept(recs, in)
+}
+
+// Record hands on what the model writes.
+func (g *gate) Record(r record.Record, b []byte) error {
+	if g.shut {
+		return nil
+	}
+	return g.Sink.Record(r, b)
+}
+
+// Ending hands on that the stream ended.
+func (g *gate) Ending() {
+	if e, ok := g.Sink.(host.Ender); ok {
+		e.Ending()
+	}
 }
 
 // parserFault acts on a plugin that failed, once.

@@ -28,6 +28,7 @@ type Prompt struct {
 	Tokens   int    // length in tokens
 	Estimate bool   // Tokens is a guess: there is no vocabulary here
 	Start    []byte
+	Prefill  string // of an answer that the prompt begins: what the parser reads before the model's output
 	Stops    []string
 }
 
