@@ -52,6 +52,14 @@ e2e *args:
 bench-stream *args:
     go run ./scripts/bench/stream {{args}}
 
+# Put rendering and tokenizing beside Jinja2 and the Rust tokenizers.
+bench-tokens *args:
+    go run ./scripts/bench/tokens {{args}}
+
+# Put the cost of a long prompt beside a bare reverse proxy's.
+bench-prompt *args:
+    go run ./scripts/bench/prompt {{args}}
+
 # Everything that must hold before a change goes in.
 ci *steps:
     .ci/run {{steps}}

@@ -16,6 +16,7 @@ type frame struct {
 	Event  string          `json:"event"`
 	Status int             `json:"status"`
 	Data   json.RawMessage `json:"data"`
+	Prefix string
 }
 
 // stream reads server-sent events.

@@ -12,9 +12,9 @@ import (
 
 func checkCommand() command {
 	return command{
-		name: "check", args: "FILE [--json]", summary: "checks a configuration file and prints every fault with its line",
+		name: "check", args: "FILE [--json]", summary: "checks a configuration file and the model files it names, and prints every fault with its line and what is lost",
 		example: "weir check weir.toml",
-		run: func(_ context.Context, e Env, fs *flag.FlagSet) int {
+		run: func(ctx context.Context, e Env, fs *flag.FlagSet) int {
 			asJSON := fs.Bool("json", false, "print JSON")
 			file := ""
 			if len(e.Args) > 0 && e.Args[0] != "" && e.Args[0][0] != '-' {
@@ -32,14 +32,21 @@ func checkCommand() command {
 				fmt.Fprintln(e.Stderr, "weir check: want one file")
 				return exitMisuse
 			}
-			_, err := config.Load(file, gateway.ConfigOptions())
-			return report(e, file, err, *asJSON)
+			c, err := config.Load(file, gateway.ConfigOptions())
+			var notes []string
+			if err == nil {
+				s := gateway.Look(ctx, c)
+				if notes = s.Notes; len(s.Faults) > 0 {
+					err = s.Faults
+				}
+			}
+			return report(e, file, err, notes, *asJSON)
 		},
 	}
 }
 
 // report prints what a check found.
-func report(e Env, file string, err error, asJSON bool) int {
+func report(e Env, file string, err error, notes []string, asJSON bool) int {
 	var faults config.Faults
 	if err != nil && !errors.As(err, &faults) {
 		fmt.Fprintf(e.Stderr, "weir check: %v\n", err)
@@ -49,9 +56,17 @@ func report(e Env, file string, err error, asJSON bool) int {
 		if faults == nil {
 			faults = config.Faults{}
 		}
-		printJSON(e.Stdout, map[string]any{"file": file, "ok": len(faults) == 0, "faults": faults})
-	} else if len(faults) == 0 {
-		fmt.Fprintf(e.Stdout, "%s: ok\n", file)
+		if notes == nil {
+			notes = []string{}
+		}
+		printJSON(e.Stdout, map[string]any{"file": file, "ok": len(faults) == 0, "faults": faults, "notes": notes})
+	} else {
+		for _, n := range notes {
+			fmt.Fprintf(e.Stdout, "note: %s\n", n)
+		}
+		if len(faults) == 0 {
+			fmt.Fprintf(e.Stdout, "%s: ok\n", file)
+		}
 	}
 	if len(faults) == 0 {
 		return exitOK

@@ -195,6 +195,9 @@ type Model struct {
 // only where it does not.
 func (m *Model) Given(key string) bool { return m.origin.at != nil && m.origin.at.kids[key] != nil }
 
+// Fault is a fault of one of the entry's keys.
+func (m *Model) Fault(key, got, want string) Fault { return m.origin.fault(key, got, want) }
+
 // HasFiles reports whether the model's own files say what it is.
 func (m *Model) HasFiles() bool { return m.Dir != "" || m.GGUF != "" }
 

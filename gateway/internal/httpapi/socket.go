@@ -242,6 +242,9 @@ func (k *socket) turn(ctx context.Context, f inFrame) {
 		return
 	}
 	out := &frameWriter{conn: k.conn, ctx: ctx, id: f.id}
+	if k.header.Get("X-Weir-Prefix") == "1" { // a socket's frames are read by programs that may not know it
+		out.prefix = job.Prefix
+	}
 	info := surface.Info{ID: NewID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
 	job.Turn.Streamed = true
 	job.Turn.Sink = newFrames(k.s, req, info, out)
@@ -271,6 +274,8 @@ type frameWriter struct {
 	ctx  context.Context //nolint:containedctx // because a cancelled turn must not wait for a slow peer, and transport.Writer takes none
 	id   string
 	head []byte
+	// prefix is what the first frame says of the prompt's prefix; empty: nothing.
+	prefix string
 }
 
 var _ transport.Writer = (*frameWriter)(nil)
@@ -290,7 +295,12 @@ func (w *frameWriter) Write(f transport.Frame) error {
 	}
 	w.head = append(append(w.head[:0], `{"id":`...), w.id...)
 	w.head = append(append(w.head, `,"event":`...), '"')
-	w.head = append(append(w.head, name...), `","data":`...)
+	w.head = append(append(w.head, name...), '"')
+	if w.prefix != "" {
+		w.head = jsonscan.AppendString(append(w.head, `,"prefix":`...), w.prefix)
+		w.prefix = ""
+	}
+	w.head = append(w.head, `,"data":`...)
 	return w.conn.Send(w.ctx, w.head, f.Data, []byte{'}'})
 }
 
