@@ -65,7 +65,7 @@ func wireKind(k prompt.BlockKind) wire.Kind {
 // plan asks the model's policy. One that fails ends the turn, unless its failure policy says that the prompt
 // is then made as if there were no policy.
 func (g *Gateway) plan(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, error) {
-	rows, err := outline.Of(req, m.Thinking)
+	rows, err := outline.Of(req, m.Thinking, assemble.ToolName)
 	if err != nil {
 		return nil, err
 	}

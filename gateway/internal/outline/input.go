@@ -26,7 +26,7 @@ func Input(req *conv.Request, thinks bool, name func(namespace, name string) str
 		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			r := plan.RenderRow{Message: uint32(i), Part: uint16(j), Kind: uint8(p.Kind), Role: uint8(m.Role), Flags: rowOf(p).Flags, Text: p.Text}
+			r := plan.RenderRow{Message: uint32(i), Part: uint16(j), Kind: uint8(p.Kind), Role: uint8(m.Role), Flags: rowOf(p, name).Flags, Text: p.Text}
 			if i == last {
 				r.Flags |= plan.RowLastUser
 			}
@@ -34,6 +34,9 @@ func Input(req *conv.Request, thinks bool, name func(namespace, name string) str
 			case p.Kind == conv.Call && p.Call != nil:
 				r.Name, r.ID, r.Text = name(p.Call.Namespace, p.Call.Name), p.Call.ID, p.Call.Arguments
 				called[r.ID] = r.Name
+				if p.Call.Kind == conv.Custom {
+					r.Flags |= plan.RowCustom
+				}
 			case p.Kind == conv.Result && p.Result != nil:
 				r.Name, r.ID = called[p.Result.CallID], p.Result.CallID
 				if r.Text, err = resultText(i, p.Result); err != nil {

@@ -19,9 +19,10 @@ import (
 //
 // thinking, effort and kwargs are what the client said and are absent when it was silent (kwargs is
 // chat_template_kwargs, byte for byte); default is what the tenant's or the model's configuration says,
-// here thinks; tools counts the request's tools. Errors are *fault.Error: Invalid when the template
-// arguments are no object or the conversation has more parts than an outline holds.
-func Of(req *conv.Request, thinks bool) ([]byte, error) {
+// here thinks; tools counts the request's tools. name gives a tool's name in the prompt. Errors are
+// *fault.Error: Invalid when the template arguments are no object or the conversation has more parts than an
+// outline holds.
+func Of(req *conv.Request, thinks bool, name func(namespace, name string) string) ([]byte, error) {
 	// The rows of a short conversation and the switches of most fit here.
 	var (
 		rows  [24]plan.Row
@@ -40,7 +41,7 @@ func Of(req *conv.Request, thinks bool) ([]byte, error) {
 			return nil, fault.At(fault.Invalid, "messages", "the conversation has more than %d parts", plan.MaxRows-1)
 		}
 		for j := range m.Parts {
-			row := rowOf(&m.Parts[j])
+			row := rowOf(&m.Parts[j], name)
 			row.Message, row.Part, row.Role = uint32(i), uint16(j), uint8(m.Role)
 			if i == last {
 				row.Flags |= plan.RowLastUser
@@ -58,13 +59,13 @@ const (
 	outlineRow  = 24
 )
 
-func rowOf(p *conv.Part) plan.Row {
+func rowOf(p *conv.Part, name func(namespace, name string) string) plan.Row {
 	row := plan.Row{Kind: uint8(p.Kind), Length: uint32(min(partLen(p), math.MaxUint32))}
 	switch {
 	case p.Kind == conv.Reasoning && p.Seal != "":
 		row.Flags |= plan.RowSealed
 	case p.Kind == conv.Call && p.Call != nil:
-		row.Name = plainName(p.Call.Namespace, p.Call.Name)
+		row.Name = name(p.Call.Namespace, p.Call.Name)
 	case p.Kind == conv.Result && p.Result != nil:
 		row.Name = p.Result.CallID
 		if p.Result.IsError {
@@ -140,7 +141,7 @@ func written(parts []conv.Part) bool {
 			switch s := strings.TrimSpace(p.Text); {
 			case s == "":
 				blank = true
-			case !wrapped(s, "tool_response") && !wrapped(s, "system-reminder"):
+			case !response(s) && !reminders(s):
 				return true
 			}
 		}
@@ -148,10 +149,23 @@ func written(parts []conv.Part) bool {
 	return blank && !results
 }
 
-// wrapped reports whether s begins with <tag> and ends with </tag>.
-func wrapped(s, tag string) bool {
-	s, open := strings.CutPrefix(s, "<"+tag+">")
-	return open && strings.HasSuffix(s, "</"+tag+">")
+// response reports whether s is a tool's result as text.
+func response(s string) bool {
+	return strings.HasPrefix(s, "<tool_response>") && strings.HasSuffix(s, "</tool_response>")
+}
+
+// reminders reports whether s is reminders and nothing between them: clients that join their texts put what the
+// user wrote there.
+func reminders(s string) bool {
+	for s != "" {
+		rest, opened := strings.CutPrefix(s, "<system-reminder>")
+		_, after, closed := strings.Cut(rest, "</system-reminder>")
+		if !opened || !closed {
+			return false
+		}
+		s = strings.TrimSpace(after)
+	}
+	return true
 }
 
 // partLen is the length of a part's text, arguments or data.
@@ -172,11 +186,4 @@ func partLen(p *conv.Part) int {
 		return len(p.Media.Data) + len(p.Media.URL)
 	}
 	return len(p.Text)
-}
-
-func plainName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "__" + name
 }
