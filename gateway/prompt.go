@@ -173,7 +173,7 @@ func (m *model) encode(dst *vocab.Encoded, p *prompt.Prompt, guarded bool) {
 
 // untrustedOf are the stretches that users and tools wrote, and that tools' definitions say.
 func untrustedOf(spans []jinja.Span) []vocab.Span {
-	var out []vocab.Span
+	out := make([]vocab.Span, 0, len(spans)/2+1) // the template's stand between them
 	for _, s := range spans {
 		switch s.Origin.Kind {
 		case jinja.FromUser, jinja.FromToolResult, jinja.FromToolSchema:

@@ -33,6 +33,9 @@ func Of(req *conv.Request, thinks bool, name func(namespace, name string) string
 		return nil, err
 	}
 	o := plan.Outline{Switches: sw, Rows: rows[:0]}
+	if n := parts(req); n > len(rows) {
+		o.Rows = make([]plan.Row, 0, n)
+	}
 	names := 0
 	last := lastUser(req)
 	for i := range req.Messages {
@@ -51,6 +54,15 @@ func Of(req *conv.Request, thinks bool, name func(namespace, name string) string
 		}
 	}
 	return plan.AppendOutline(make([]byte, 0, outlineHead+outlineRow*len(o.Rows)+len(sw)+names), &o), nil
+}
+
+// parts counts those of a conversation, as far as an outline has room.
+func parts(req *conv.Request) int {
+	n := 0
+	for i := range req.Messages {
+		n += len(req.Messages[i].Parts)
+	}
+	return min(n, plan.MaxRows)
 }
 
 // What an outline and each of its rows take, for the size of its memory.

@@ -24,7 +24,7 @@ func checks() []check {
 		{"chat", chat},
 		{"messages", messages},
 		{"socket", socket},
-		{"conversation", conversation},
+		{"conversation", history},
 		{"tools", tools},
 		{"leaving", leaving},
 		{"figures", figures},
@@ -137,9 +137,9 @@ func socket(ctx context.Context, srv *harness.Server, e *engine) (note string, e
 	return note, k.Close()
 }
 
-// conversation asks about what was said before: the prompt carries the history, and the engine has its
+// history asks about what was said before: the prompt carries the history, and the engine has its
 // beginning in its cache.
-func conversation(ctx context.Context, srv *harness.Server, _ *engine) (string, error) {
+func history(ctx context.Context, srv *harness.Server, _ *engine) (string, error) {
 	turns := []any{
 		object{"role": "user", "content": "My favourite river is the Isar. Remember that."},
 		object{"role": "assistant", "content": "I will remember that your favourite river is the Isar."},
@@ -223,7 +223,7 @@ func leaving(ctx context.Context, srv *harness.Server, e *engine) (string, error
 // figures compares a stream through weir with one from the engine itself.
 func figures(ctx context.Context, srv *harness.Server, e *engine) (string, error) {
 	const tokens = 64
-	body := harness.ChatRequest("qwen", essay, object{"max_tokens": tokens, "temperature": 0})
+	body := harness.ChatRequest(alias, essay, object{"max_tokens": tokens, "temperature": 0})
 	// The first one fills the engine's cache for both.
 	if _, err := measure(ctx, &harness.Server{URL: e.url}, body); err != nil {
 		return "", fmt.Errorf("engine: %w", err)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,43 +21,65 @@ import (
 )
 
 const (
-	modelFile    = "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+	qwenFile     = "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+	gemmaFile    = "gemma-3-270m-q4_k_m.gguf"
+	alias        = "m" // the engine's name of its model
 	installLimit = 15 * time.Minute
 	readyLimit   = 2 * time.Minute
+	// idleLimit is how long a connection to the engine is kept without a request. The engine closes its own
+	// after 5 s, and a request that comes at that moment is lost.
+	idleLimit = time.Second
 )
+
+// lab is where llama.cpp and the models are installed.
+type lab struct {
+	dir, scripts string
+	threads      int // of the engine
+}
+
+func (l *lab) model(file string) string { return filepath.Join(l.dir, "models", file) }
+
+func (l *lab) python() string { return filepath.Join(l.dir, "venv-llama", "bin", "python") }
+
+// install fetches llama.cpp and the models if they are not there.
+func (l *lab) install(ctx context.Context, out io.Writer) error {
+	if errors.Join(exists(l.model(qwenFile)), exists(l.model(gemmaFile)), exists(l.python())) == nil {
+		return nil
+	}
+	begun := time.Now()
+	if err := os.MkdirAll(l.dir, 0o750); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, installLimit)
+	defer cancel()
+	env := harness.InstallEnv("LAB="+l.dir, "QWEN=1")
+	if _, err := harness.Execute(ctx, l.dir, env, "bash", filepath.Join(l.scripts, "setup_llamacpp.sh")); err != nil {
+		return fmt.Errorf("install: %w", err)
+	}
+	fmt.Fprintf(out, "installed in %.0f s\n", time.Since(begun).Seconds())
+	return nil
+}
+
+func exists(path string) error {
+	_, err := os.Stat(path)
+	return err
+}
 
 // engine is llama.cpp's server.
 type engine struct {
-	url   string
-	cmd   *exec.Cmd
-	ended chan struct{}
+	url    string
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	client http.Client
 }
 
-// startEngine installs llama.cpp and the model if they are not there, and starts them.
-func startEngine(ctx context.Context, lab, shared string, port int, out io.Writer) (*engine, error) {
-	model := filepath.Join(lab, "models", modelFile)
-	python := filepath.Join(lab, "venv-llama", "bin", "python")
-	if errors.Join(exists(model), exists(python)) != nil {
-		begun := time.Now()
-		if err := os.MkdirAll(lab, 0o750); err != nil {
-			return nil, err
-		}
-		install, cancel := context.WithTimeout(ctx, installLimit)
-		defer cancel()
-		if _, err := harness.Execute(install, lab, harness.InstallEnv("LAB="+lab, "QWEN=1"), "bash", filepath.Join(shared, "setup_llamacpp.sh")); err != nil {
-			return nil, fmt.Errorf("install: %w", err)
-		}
-		fmt.Fprintf(out, "installed in %.0f s\n", time.Since(begun).Seconds())
-	}
-	e := &engine{url: "http://127.0.0.1:" + strconv.Itoa(port), ended: make(chan struct{})}
-	if _, err := e.get(ctx, "/health"); err == nil {
-		return nil, fmt.Errorf("something answers at %s already", e.url)
-	}
+// startEngine serves a model on a free port. The engine is ended by stop, or ends itself after 20 minutes.
+func startEngine(ctx context.Context, l *lab, file string, out io.Writer) (*engine, error) {
+	e := &engine{ended: make(chan struct{}), client: http.Client{Transport: &http.Transport{IdleConnTimeout: idleLimit}}}
 	begun := time.Now()
-	// The engine is ended by stop, or ends itself after 20 minutes.
-	e.cmd = exec.CommandContext(context.WithoutCancel(ctx), python, filepath.Join(shared, "serve_gemma.py"),
-		"--port", strconv.Itoa(port), "--model", model, "--alias", "qwen", "--special", "--seconds", "1200")
-	e.cmd.Env = harness.InstallEnv("LAB=" + lab)
+	e.cmd = exec.CommandContext(context.WithoutCancel(ctx), l.python(), filepath.Join(l.scripts, "serve_gemma.py"),
+		"--port", "0", "--model", l.model(file), "--alias", alias, "--special", "--seconds", "1200", "--threads", strconv.Itoa(l.threads))
+	e.cmd.Env = harness.InstallEnv("LAB=" + l.dir)
 	var log bytes.Buffer
 	e.cmd.Stderr = &log
 	stdout, err := e.cmd.StdoutPipe()
@@ -66,14 +89,14 @@ func startEngine(ctx context.Context, lab, shared string, port int, out io.Write
 	if err := e.cmd.Start(); err != nil {
 		return nil, err
 	}
-	ready := make(chan struct{})
+	ready := make(chan string, 1)
 	go func() {
 		defer close(e.ended)
 		lines := bufio.NewScanner(stdout)
 		for told := false; lines.Scan(); {
-			if !told && strings.HasPrefix(lines.Text(), "ready ") {
+			if url, ok := strings.CutPrefix(lines.Text(), "ready "); ok && !told {
 				told = true
-				close(ready)
+				ready <- strings.TrimRight(url, "/")
 			}
 		}
 		_ = e.cmd.Wait() // it is killed in the end
@@ -81,8 +104,8 @@ func startEngine(ctx context.Context, lab, shared string, port int, out io.Write
 	t := time.NewTimer(readyLimit)
 	defer t.Stop()
 	select {
-	case <-ready:
-		fmt.Fprintf(out, "engine ready in %.1f s\n", time.Since(begun).Seconds())
+	case e.url = <-ready:
+		fmt.Fprintf(out, "engine with %s ready in %.1f s\n", file, time.Since(begun).Seconds())
 		return e, nil
 	case <-e.ended:
 		text := log.String()
@@ -96,13 +119,9 @@ func startEngine(ctx context.Context, lab, shared string, port int, out io.Write
 	}
 }
 
-func exists(path string) error {
-	_, err := os.Stat(path)
-	return err
-}
-
 // stop ends the engine and waits for it.
 func (e *engine) stop() {
+	e.client.CloseIdleConnections()
 	_ = e.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	t := time.NewTimer(10 * time.Second)
 	defer t.Stop()
@@ -114,28 +133,94 @@ func (e *engine) stop() {
 	}
 }
 
-func (e *engine) get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url+path, http.NoBody)
+// refusalError is an answer of the engine that is not a success.
+type refusalError struct {
+	path   string
+	status int
+	body   string
+}
+
+func (r *refusalError) Error() string {
+	return fmt.Sprintf("%s: status %d: %.300s", r.path, r.status, r.body)
+}
+
+// call sends a request to the engine, a POST if there is a body. A status other than 200 is a *refusalError.
+func (e *engine) call(ctx context.Context, path string, body any) ([]byte, error) {
+	method, r := http.MethodGet, io.Reader(http.NoBody)
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		method, r = http.MethodPost, bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, e.url+path, r)
 	if err != nil {
 		return nil, err
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := e.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 4<<20))
+	b, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: status %d", path, res.StatusCode)
+		err = &refusalError{path, res.StatusCode, string(b)}
 	}
 	return b, err
 }
 
+// ask is call with an answer in JSON.
+func (e *engine) ask(ctx context.Context, path string, body, into any) error {
+	b, err := e.call(ctx, path, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return fmt.Errorf("%s: %w in %.300s", path, err, b)
+	}
+	return nil
+}
+
 // metric reads one of the engine's counters.
 func (e *engine) metric(ctx context.Context, name string) (float64, error) {
-	b, err := e.get(ctx, "/metrics")
+	b, err := e.call(ctx, "/metrics", nil)
 	if err != nil {
 		return 0, err
 	}
 	return harness.SumMetric(bytes.NewReader(b), name)
+}
+
+// tokenize gives the engine's ids of content: a text, or texts and ids in a list. Without special the
+// texts of control tokens are no tokens.
+func (e *engine) tokenize(ctx context.Context, content any, special bool) ([]uint32, error) {
+	var out struct {
+		Tokens []uint32 `json:"tokens"`
+	}
+	err := e.ask(ctx, "/tokenize", object{"content": content, "add_special": false, "parse_special": special}, &out)
+	return out.Tokens, err
+}
+
+// template gives the prompt that the engine makes of a chat completion's body.
+func (e *engine) template(ctx context.Context, body json.RawMessage) (string, error) {
+	var out struct {
+		Prompt *string `json:"prompt"`
+	}
+	if err := e.ask(ctx, "/apply-template", body, &out); err != nil {
+		return "", err
+	}
+	if out.Prompt == nil {
+		return "", errors.New("/apply-template answers without a prompt")
+	}
+	return *out.Prompt, nil
+}
+
+// count gives the number of tokens that the engine says a prompt has when it runs it.
+func (e *engine) count(ctx context.Context, ids []uint32) (int, error) {
+	var out struct {
+		Usage harness.ChatUsage `json:"usage"`
+	}
+	err := e.ask(ctx, "/v1/completions", object{"model": alias, "prompt": ids, "max_tokens": 1, "temperature": 0}, &out)
+	return out.Usage.Prompt, err
 }
