@@ -34,7 +34,10 @@ func (s *session) report(p *Prompt, e *entry, best match) (Report, *entry) {
 		}
 		return r, nil
 	}
-	if r.Cause = v.cause; r.Cause.Break() {
+	if r.Cause = v.cause; r.Cause.Break() && best.exact && best.bytes >= best.e.size {
+		r.Cause = None // whatever is told otherwise, all of it is there
+	}
+	if r.Cause.Break() {
 		r.BrokeAt = tokensOf(p, best.bytes)
 		r.Lost = tokensOf(p, best.e.size-best.bytes)
 		r.Owner, r.Change, r.Where = v.owner, v.change, v.where()
