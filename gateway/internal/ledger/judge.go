@@ -17,6 +17,10 @@ func (s *session) report(p *Prompt, e *entry, best match) (Report, *entry) {
 	}
 	c := comparison{now: e.parts, text: p.Text, owner: p.Owner}
 	v, ok := c.verdict(p, e, best)
+	if (!ok || v.cause.Break()) && best.exact && best.bytes >= best.e.size {
+		r.Cause = None // all of the earlier prompt is there, whatever its parts are called
+		return r, nil
+	}
 	if !ok {
 		for _, old := range slices.Backward(s.entries) {
 			if old == best.e || !c.repeats(old.parts) {
@@ -34,10 +38,7 @@ func (s *session) report(p *Prompt, e *entry, best match) (Report, *entry) {
 		}
 		return r, nil
 	}
-	if r.Cause = v.cause; r.Cause.Break() && best.exact && best.bytes >= best.e.size {
-		r.Cause = None // whatever is told otherwise, all of it is there
-	}
-	if r.Cause.Break() {
+	if r.Cause = v.cause; r.Cause.Break() {
 		r.BrokeAt = tokensOf(p, best.bytes)
 		r.Lost = tokensOf(p, best.e.size-best.bytes)
 		r.Owner, r.Change, r.Where = v.owner, v.change, v.where()
