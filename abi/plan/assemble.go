@@ -213,31 +213,36 @@ func (t *assembly) attribute(s string) {
 	t.text = append(t.text, s[from:]...)
 }
 
+// object writes the JSON object at r.
+func (t *assembly) object(r *jsonscan.Reader) error {
+	t.text = append(t.text, '{')
+	if err := r.OpenObject(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		key, ok, err := r.Member()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			t.text = append(t.text, '}')
+			return nil
+		}
+		if !first {
+			t.text = append(t.text, ", "...)
+		}
+		t.text = append(jsonscan.AppendString(t.text, key), ": "...)
+		if err := t.value(r); err != nil {
+			return err
+		}
+	}
+}
+
 // value writes the JSON value at r. The reader bounds how deep it is.
 func (t *assembly) value(r *jsonscan.Reader) error {
 	switch r.Peek() {
 	case jsonscan.Object:
-		t.text = append(t.text, '{')
-		if err := r.OpenObject(); err != nil {
-			return err
-		}
-		for first := true; ; first = false {
-			key, ok, err := r.Member()
-			if err != nil {
-				return err
-			}
-			if !ok {
-				t.text = append(t.text, '}')
-				return nil
-			}
-			if !first {
-				t.text = append(t.text, ", "...)
-			}
-			t.text = append(jsonscan.AppendString(t.text, key), ": "...)
-			if err := t.value(r); err != nil {
-				return err
-			}
-		}
+		return t.object(r)
 	case jsonscan.Array:
 		t.text = append(t.text, '[')
 		err := r.Array(func(i int) error {

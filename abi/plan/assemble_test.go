@@ -21,7 +21,7 @@ func TestAssemble(t *testing.T) {
 		{"a literal", plan.Segment{From: 1, To: 3}, "it", plan.FromRenderer, false},
 		{"a system text", plan.Segment{Field: plan.Text, Index: system, To: 9}, "Be brief.", plan.FromSystem, false},
 		{"a part of it", plan.Segment{Field: plan.Text, Index: system, From: 3, To: 8}, "brief", plan.FromSystem, false},
-		{"a user's", plan.Segment{Field: plan.Text, Index: user, Escape: plan.JSONString, To: 10}, `wée\nther?`, plan.FromUser, false},
+		{"a user's", plan.Segment{Field: plan.Text, Index: user, Escape: plan.JSONString, To: 10}, `wée\nwhat?`, plan.FromUser, false},
 		{"a developer's", plan.Segment{Field: plan.Text, Index: dev, To: 3}, "dev", plan.FromDeveloper, false},
 		{"a thought", plan.Segment{Field: plan.Text, Index: thought, To: 2}, "hm", plan.FromAssistant, false},
 		{"text of a tool", plan.Segment{Field: plan.Text, Index: stray, To: 5}, "stray", plan.FromResult, false},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func scene() *plan.RenderInput {
 	return &plan.RenderInput{
 		Rows: []plan.RenderRow{
 			{Message: 0, Kind: uint8(conv.Text), Role: uint8(conv.System), Text: "Be brief."},
-			{Message: 1, Kind: uint8(conv.Text), Role: uint8(conv.User), Text: "wée\nther?", Flags: plan.RowLastUser},
+			{Message: 1, Kind: uint8(conv.Text), Role: uint8(conv.User), Text: "wée\nwhat?", Flags: plan.RowLastUser},
 			{Message: 1, Part: 1, Kind: uint8(conv.MediaPart), Role: uint8(conv.User), Size: 1 << 31},
 			{Message: 2, Kind: uint8(conv.Reasoning), Role: uint8(conv.Assistant), Text: "hm", Flags: plan.RowSealed},
 			{Message: 2, Part: 1, Kind: uint8(conv.Call), Role: uint8(conv.Assistant), Name: "get", ID: "call_1", Text: `{"a":"x\n\u00e9","b":[1, 2.0]}`},
@@ -149,7 +150,7 @@ func TestPageHasLimits(t *testing.T) {
 }
 
 func thousands(n int) string {
-	s := fmt.Sprint(n)
+	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}

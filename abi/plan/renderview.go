@@ -33,9 +33,9 @@ func ViewRenderInput(b []byte) (RenderView, error) {
 		return part
 	}
 	take(renderHeader)
-	v.View.rows, v.View.size = take(rows*renderRow), renderRow
+	v.rows, v.size = take(rows*renderRow), renderRow
 	v.tools = take(tools * renderTool)
-	v.Switches, v.View.names, v.content = take(sw), take(names), take(content)
+	v.Switches, v.names, v.content = take(sw), take(names), take(content)
 	for i := range v.Len() {
 		r := v.Row(i)
 		at, n := r.name()

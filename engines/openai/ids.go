@@ -115,7 +115,7 @@ func (d *decoder) settle(a *accum) {
 	at, special := d.e.ids[id]
 	hidden := special && len(d.waiting) > 0 && d.waiting[len(d.waiting)-1] == at
 	switch {
-	case d.stopped == stopText && !(hidden && d.special[at].Text == d.finish.Stop):
+	case d.stopped == stopText && (!hidden || d.special[at].Text != d.finish.Stop):
 		// The ids go on to the end of a text that was cut before the stop string.
 		a.sampled.unknown = true
 	case d.stopped == stopToken && d.stopID != id, d.stopped == stopUnsaid && !hidden, special && !hidden:

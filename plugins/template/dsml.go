@@ -164,7 +164,7 @@ func (p *page) assistant(first, end int) error {
 		p.w.Literal(thinkOpen)
 	}
 	p.thoughts(first, end, shown)
-	if opened && !(thinking && shown) {
+	if opened && (!thinking || !shown) {
 		p.w.Literal(thinkClose)
 	}
 	p.texts(first, end)

@@ -242,7 +242,7 @@ func TestRenderersEqualJinja(t *testing.T) {
 
 // talk makes a conversation that the templates take. Where developers do not speak, none does.
 func talk(rnd *rand.Rand, developers bool) []byte {
-	words := []string{"", "a", "wée\nther", "\"q\" \\ <b>", "日本 😀", "{\"x\": [1]}", "<｜DSML｜x>", "  pad  "}
+	words := []string{"", "a", "wée\nthere", "\"q\" \\ <b>", "日本 😀", "{\"x\": [1]}", "<｜DSML｜x>", "  pad  "}
 	word := func() string { return words[rnd.IntN(len(words))] }
 	var value func(deep int) any
 	value = func(deep int) any {

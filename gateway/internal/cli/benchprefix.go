@@ -130,7 +130,7 @@ func prefixSide(ctx context.Context, file string, tokens int, strip bool) ([]pre
 	go func() { done <- srv.Serve(ln) }()
 	defer func() {
 		_ = srv.Close()
-		<-done
+		_ = <-done // it ended because it was closed
 	}()
 	p := &prefixClient{url: "http://" + ln.Addr().String()}
 	manual, err := p.filler(ctx, tokens-200)

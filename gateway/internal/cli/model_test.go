@@ -32,7 +32,9 @@ func TestModelInspect(t *testing.T) {
 		{"no such folder", []string{"model", "inspect", filepath.Join(dir, "none")}, 2, nil, []string{"none"}},
 		{"no model", []string{"model", "inspect", t.TempDir()}, 1, nil, []string{"no model"}},
 		{
-			"model", []string{"model", "inspect", dir}, 0,
+			"model",
+			[]string{"model", "inspect", dir},
+			0,
 			[]string{
 				"62 bytes", "chat_template.jinja", "5 ids", "<|im_end|>, ids 4", "32768", "temperature 0.7, top_k 20", "as Qwen2.5",
 				"\n[[models]]\nid = \"", "dir = \"" + dir + "\"\n", "# policy = \"qwen2.5\"\n", "# tools = \"hermes\"\n", "# context = 32768\n",

@@ -94,11 +94,15 @@ func TestRender(t *testing.T) {
 		{"raised in JSON", "{}", []string{"render", "--json", "--template", in("raise.jinja"), "--vars", "-"}, 1, `{"error":{"column":19,"line":2,"message":"no <b>","raised":true}}`, "raised"},
 		{"no template", "{}", []string{"render", "--template", in("bad.jinja"), "--vars", "-"}, 1, "=", "bad.jinja:2:"},
 		{
-			"origins", vars, []string{"render", "--origins", "--template", in("f.jinja"), "--vars", "-"}, 0,
+			"origins", vars,
+			[]string{"render", "--origins", "--template", in("f.jinja"), "--vars", "-"},
+			0,
 			`{"start":9,"end":11,"origin":"user","message":0,"part":0,"text":"Hi"}`, "",
 		},
 		{
-			"origins of parts", "", []string{"render", "--origins", "--json", "--template", in("parts.jinja"), "--vars", in("parts.json")}, 0,
+			"origins of parts", "",
+			[]string{"render", "--origins", "--json", "--template", in("parts.jinja"), "--vars", in("parts.json")},
+			0,
 			`={"spans":[{"start":0,"end":1,"origin":"tool_result","message":0,"part":0,"text":"a"},{"start":1,"end":2,"origin":"tool_result","message":0,"part":1,"text":"b"},` +
 				`{"start":2,"end":3,"origin":"tool_schema","message":0,"part":0,"text":"c"}],"text":"abc"}` + "\n", "",
 		},

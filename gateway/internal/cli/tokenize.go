@@ -106,15 +106,17 @@ func eachInput(in io.Reader, lines bool, f func([]byte) error) error {
 	var line []byte
 	for n := 1; ; n++ {
 		var err error
-		if line, err = readLine(r, line[:0]); err != nil && !errors.Is(err, io.EOF) {
+		line, err = readLine(r, line[:0])
+		last := errors.Is(err, io.EOF)
+		if err != nil && !last {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		if jsonscan.TypeOf(line) != jsonscan.None || err == nil && len(line) > 1 {
+		if jsonscan.TypeOf(line) != jsonscan.None || !last && len(line) > 1 {
 			if err := f(line); err != nil {
 				return fmt.Errorf("line %d: %w", n, err)
 			}
 		}
-		if err != nil {
+		if last {
 			return nil
 		}
 	}

@@ -114,7 +114,8 @@ func TestMessages(t *testing.T) {
 			assistant + "\nT <|im_end|>\n" + assistant + "T\n\n<tool_call>\n" + stockXML + "\n</tool_call><|im_end|>\n",
 		},
 		{
-			"a result of white space is empty, too", qwen3, []conv.Message{tool("x", " \n")},
+			"a result of white space is empty, too", qwen3,
+			[]conv.Message{tool("x", " \n")},
 			"<|im_start|>user\n<tool_response>\n(empty result)\n</tool_response><|im_end|>\n",
 		},
 		{"text parts are joined, empty ones left out", qwen25, []conv.Message{msg(conv.User, text("a"), text(""), text("b"))}, "<|im_start|>user\na\nb<|im_end|>\n"},

@@ -101,19 +101,27 @@ func TestTemplates(t *testing.T) {
 	}{
 		{"text", map[string]string{"tokenizer_config.json": config}, "of the config", nil, "chat_template of tokenizer_config.json"},
 		{
-			"list", map[string]string{"tokenizer_config.json": `{"chat_template": [{"name": "default", "template": "d"}, {"name": "tool_use", "template": "t"}]}`},
-			"d", map[string]string{"tool_use": "t"}, "chat_template of tokenizer_config.json",
+			"list",
+			map[string]string{"tokenizer_config.json": `{"chat_template": [{"name": "default", "template": "d"}, {"name": "tool_use", "template": "t"}]}`},
+			"d",
+			map[string]string{"tool_use": "t"},
+			"chat_template of tokenizer_config.json",
 		},
 		{
-			"object", map[string]string{"chat_template.json": `{"chat_template": {"default": "d", "rag": "r"}}`},
-			"d", map[string]string{"rag": "r"}, "chat_template.json",
+			"object",
+			map[string]string{"chat_template.json": `{"chat_template": {"default": "d", "rag": "r"}}`},
+			"d",
+			map[string]string{"rag": "r"},
+			"chat_template.json",
 		},
 		{
-			"a processor's goes before a tokenizer's", map[string]string{"tokenizer_config.json": config, "chat_template.json": `{"chat_template": "p"}`},
+			"a processor's goes before a tokenizer's",
+			map[string]string{"tokenizer_config.json": config, "chat_template.json": `{"chat_template": "p"}`},
 			"p", nil, "chat_template.json",
 		},
 		{
-			"the file goes before all", map[string]string{"tokenizer_config.json": config, "chat_template.json": `{"chat_template": "p"}`, "chat_template.jinja": "f"},
+			"the file goes before all",
+			map[string]string{"tokenizer_config.json": config, "chat_template.json": `{"chat_template": "p"}`, "chat_template.jinja": "f"},
 			"f", nil, "chat_template.jinja",
 		},
 		{
@@ -122,11 +130,16 @@ func TestTemplates(t *testing.T) {
 				"tokenizer_config.json": `{"chat_template": {"default": "d", "rag": "r"}}`, "chat_template.jinja": "f",
 				"additional_chat_templates/tool_use.jinja": "t", "additional_chat_templates/README.md": "no template",
 			},
-			"f", map[string]string{"tool_use": "t"}, "chat_template.jinja",
+			"f",
+			map[string]string{"tool_use": "t"},
+			"chat_template.jinja",
 		},
 		{
-			"named files without a default", map[string]string{"tokenizer_config.json": config, "chat_templates/rag.jinja": "r"},
-			"of the config", map[string]string{"rag": "r"}, "chat_template of tokenizer_config.json",
+			"named files without a default",
+			map[string]string{"tokenizer_config.json": config, "chat_templates/rag.jinja": "r"},
+			"of the config",
+			map[string]string{"rag": "r"},
+			"chat_template of tokenizer_config.json",
 		},
 		{"none", map[string]string{"tokenizer_config.json": "{}"}, "", nil, "there is neither chat_template.jinja nor a chat_template in tokenizer_config.json"},
 	} {

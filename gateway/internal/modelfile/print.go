@@ -25,11 +25,12 @@ func listStops(texts []string, ids []uint32) string {
 	if len(ids) > 0 {
 		out = append(out, "ids")
 	}
-	list := strings.Join(out, ", ")
+	var list strings.Builder
+	list.WriteString(strings.Join(out, ", "))
 	for _, id := range ids {
-		list += " " + strconv.FormatUint(uint64(id), 10)
+		list.WriteString(" " + strconv.FormatUint(uint64(id), 10))
 	}
-	return list
+	return list.String()
 }
 
 // listSampling names the settings that are there.

@@ -26,24 +26,13 @@ func Input(req *conv.Request, thinks bool, name func(namespace, name string) str
 		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			r := plan.RenderRow{Message: uint32(i), Part: uint16(j), Kind: uint8(p.Kind), Role: uint8(m.Role), Flags: rowOf(p, name).Flags, Text: p.Text}
+			r, err := renderRow(i, p, called, name)
+			if err != nil {
+				return nil, err
+			}
+			r.Message, r.Part, r.Role = uint32(i), uint16(j), uint8(m.Role)
 			if i == last {
 				r.Flags |= plan.RowLastUser
-			}
-			switch {
-			case p.Kind == conv.Call && p.Call != nil:
-				r.Name, r.ID, r.Text = name(p.Call.Namespace, p.Call.Name), p.Call.ID, p.Call.Arguments
-				called[r.ID] = r.Name
-				if p.Call.Kind == conv.Custom {
-					r.Flags |= plan.RowCustom
-				}
-			case p.Kind == conv.Result && p.Result != nil:
-				r.Name, r.ID = called[p.Result.CallID], p.Result.CallID
-				if r.Text, err = resultText(i, p.Result); err != nil {
-					return nil, err
-				}
-			case p.Kind == conv.MediaPart:
-				return nil, media(i)
 			}
 			in.Rows = append(in.Rows, r)
 		}
@@ -63,6 +52,28 @@ func Input(req *conv.Request, thinks bool, name func(namespace, name string) str
 		in.Tools = append(in.Tools, tool)
 	}
 	return in, nil
+}
+
+// renderRow is what a renderer gets of a part of a message. called are the names of tools by the ids of their calls.
+func renderRow(message int, p *conv.Part, called map[string]string, name func(namespace, name string) string) (plan.RenderRow, error) {
+	r := plan.RenderRow{Kind: uint8(p.Kind), Flags: rowOf(p, name).Flags, Text: p.Text}
+	switch {
+	case p.Kind == conv.Call && p.Call != nil:
+		r.Name, r.ID, r.Text = name(p.Call.Namespace, p.Call.Name), p.Call.ID, p.Call.Arguments
+		called[r.ID] = r.Name
+		if p.Call.Kind == conv.Custom {
+			r.Flags |= plan.RowCustom
+		}
+	case p.Kind == conv.Result && p.Result != nil:
+		var err error
+		if r.Text, err = resultText(message, p.Result); err != nil {
+			return r, err
+		}
+		r.Name, r.ID = called[p.Result.CallID], p.Result.CallID
+	case p.Kind == conv.MediaPart:
+		return r, media(message)
+	}
+	return r, nil
 }
 
 // resultText is the text of a tool's result, its parts joined by line ends.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -233,7 +234,7 @@ func TestRenderersMakeRoom(t *testing.T) {
 	t.Parallel()
 	p := load(t, newHost(t, plughost.Options{}), writer("", encoded(&plan.Answer{Literals: "hi", Segments: []plan.Segment{{To: 2}}})).wasm())
 	for k := range 300 {
-		got, err := p.Render(fmt.Sprint(k), []byte("{}"), talk(1))
+		got, err := p.Render(strconv.Itoa(k), []byte("{}"), talk(1))
 		if err != nil || got.Text != "hi" {
 			t.Fatalf("tenant %d: %v", k, err)
 		}

@@ -124,13 +124,7 @@ func (c *code) rest(s shape) {
 		c.branch(c.short("default label"))
 		c.dead()
 	case function:
-		c.arg = c.short("function index")
-		if c.below(c.arg, len(c.m.funcs), "function") {
-			c.call(c.m.funcs[c.arg], int(c.arg) < len(c.m.Imports))
-			if c.l.refills && int(c.arg) == len(c.m.Imports)-1 {
-				c.fork(1) // a test of the meter
-			}
-		}
+		c.direct()
 	case indirect:
 		c.indirect++
 		c.fork(1)
@@ -171,6 +165,18 @@ func (c *code) rest(s shape) {
 	default:
 		c.pos = c.at
 		c.failf("instruction %#x is not known", c.op)
+	}
+}
+
+// direct reads a call of a function by its index.
+func (c *code) direct() {
+	c.arg = c.short("function index")
+	if !c.below(c.arg, len(c.m.funcs), "function") {
+		return
+	}
+	c.call(c.m.funcs[c.arg], int(c.arg) < len(c.m.Imports))
+	if c.l.refills && int(c.arg) == len(c.m.Imports)-1 {
+		c.fork(1) // a test of the meter
 	}
 }
 

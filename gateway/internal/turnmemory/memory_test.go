@@ -2,7 +2,7 @@ package turnmemory_test
 
 import (
 	"encoding/binary"
-	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -99,10 +99,10 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
-			tenant := fmt.Sprint(g % 2)
+			tenant := strconv.Itoa(g % 2)
 			for i := range 500 {
-				m.Put(tenant, "m", key(i%50), &turnmemory.Turn{Text: fmt.Sprint(i % 50)})
-				if got := m.Get(tenant, "m", key(i%50)); got != nil && got.Text != fmt.Sprint(i%50) {
+				m.Put(tenant, "m", key(i%50), &turnmemory.Turn{Text: strconv.Itoa(i % 50)})
+				if got := m.Get(tenant, "m", key(i%50)); got != nil && got.Text != strconv.Itoa(i%50) {
 					t.Errorf("got %q under the key of %d", got.Text, i%50)
 				}
 			}

@@ -22,7 +22,7 @@ func namedTask(key string) (task string, ok bool) {
 		return name, true
 	case "padding":
 		return "pad", true
-	case "seperator": // the metadata spells it so
+	case "separator": // the metadata spells it so
 		return "sep", true
 	}
 	return "", false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -218,9 +219,7 @@ func (c *comparison) usages(ctx context.Context, v *conversation, ids []uint32) 
 	if err != nil {
 		return "", err
 	}
-	for k, x := range one {
-		body[k] = x
-	}
+	maps.Copy(body, one)
 	var counted struct {
 		Tokens int `json:"input_tokens"`
 	}
