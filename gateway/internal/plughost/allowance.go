@@ -13,12 +13,14 @@ import (
 
 // How fuel is given out. Fuel counts instructions, of which one that misses every cache takes a hundred times
 // the usual: so a call gets it in slices, and from the second slice on the clock counts, too. A unit is worth
-// half a nanosecond, which is twice what usual code takes.
+// three quarters of a nanosecond, which is two to three times what usual code takes.
 const (
 	slice     = 10_000
-	perUnit   = 2 // units in a nanosecond
 	headStart = 100 * time.Microsecond
 )
+
+// worth is the processor time of so much fuel.
+func worth(fuel int64) time.Duration { return time.Duration(fuel - fuel/4) }
 
 // allowance is what one call may still use. It belongs to an instance, and is used by the goroutine that calls
 // that.
@@ -78,7 +80,7 @@ func (a *allowance) refill() {
 		a.timed, a.since = true, threadTime()
 	}
 	// What was bought on credit is yet to be done.
-	if threadTime()-a.since+time.Duration(max(-now, 0)/perUnit) > time.Duration(a.total/perUnit)+headStart {
+	if threadTime()-a.since+worth(max(-now, 0)) > worth(a.total)+headStart {
 		a.late = true
 		panic(errTime)
 	}
