@@ -28,3 +28,32 @@ func BenchmarkMachine(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkText(b *testing.B) {
+	for _, c := range []struct{ name, text string }{
+		{"prose", strings.Repeat("the river falls over a low wall, ", 100)},
+		{"code", strings.Repeat(`func f() {\n\treturn \"a\"\n}\n`, 100)},
+		{"unicode", strings.Repeat(`\u6cb3\u6d41 \ud83d\ude00`, 100)},
+		{"token", `\n river`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			doc := []byte(`{"text": "` + c.text + `", "index": 0}`)
+			var buf []byte
+			b.SetBytes(int64(len(doc)))
+			for b.Loop() {
+				r := jsonscan.NewReader(doc)
+				err := r.Object(func([]byte) (err error) {
+					if r.Peek() != jsonscan.String {
+						_, err = r.Raw()
+						return err
+					}
+					buf, err = r.Text(buf[:0])
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/weirgate/weir/abi/jsonscan"
 )
@@ -125,6 +127,91 @@ func TestReaderErrorsNameThePlace(t *testing.T) {
 	if _, err := jsonscan.NewReader(deep).Raw(); err == nil {
 		t.Error("100,000 open arrays were accepted")
 	}
+}
+
+// plainText is the text of the string that begins at from, escape by escape, and where it ends.
+func plainText(doc []byte, from int) (text []byte, end int, want string) {
+	wrong := false
+	for i := from + 1; i < len(doc); {
+		switch doc[i] {
+		case '"':
+			if wrong {
+				return nil, from, "a string with valid escapes"
+			}
+			return text, i + 1, ""
+		case '\\':
+			n, r := jsonscan.Escape(doc[i:])
+			if n <= 0 {
+				wrong, n = true, 2
+			}
+			if m, low := jsonscan.Escape(doc[min(i+n, len(doc)):]); n == 6 && m == 6 && utf16.IsSurrogate(r) {
+				if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
+					r, n = both, 12
+				}
+			}
+			text = utf8.AppendRune(text, r)
+			i += n
+		default:
+			text = append(text, doc[i])
+			i++
+		}
+	}
+	return nil, len(doc), "the end of a string"
+}
+
+// checkText holds all ways to read a string to plainText, with room for some of the text.
+func checkText(t *testing.T, doc []byte, room int) {
+	t.Helper()
+	text, end, want := plainText(doc, 0)
+	r := jsonscan.NewReader(doc)
+	got, err := r.Text(append(make([]byte, 0, room+2), "> "...))
+	if want != "" {
+		wanted := &jsonscan.Error{Offset: end, Want: want}
+		if err == nil || err.Error() != wanted.Error() {
+			t.Fatalf("%q: got %v, want %v", doc, err, wanted)
+		}
+		if _, err := jsonscan.AppendUnquoted(nil, doc); err == nil {
+			t.Fatalf("%q: AppendUnquoted took it", doc)
+		}
+		return
+	}
+	if err != nil || string(got) != "> "+string(text) || r.Offset() != end {
+		t.Fatalf("%q: got %q up to %d, %v, want %q up to %d", doc, got, r.Offset(), err, text, end)
+	}
+	raw, err := jsonscan.NewReader(doc).Raw()
+	if err != nil || len(raw) != end {
+		t.Fatalf("%q: raw %q, %v", doc, raw, err)
+	}
+	r = jsonscan.NewReader(doc)
+	part, escaped, err := r.Unquote(make([]byte, 0, room))
+	if err != nil || !bytes.Equal(part, text) || escaped != bytes.Contains(raw, []byte{'\\'}) || r.Offset() != end || !bytes.Equal(r.Since(0), raw) {
+		t.Fatalf("%q: Unquote gave %q, %v, %v", doc, part, escaped, err)
+	}
+	if got, err = jsonscan.AppendUnquoted(make([]byte, 0, room), raw); err != nil || !bytes.Equal(got, text) {
+		t.Fatalf("%q: AppendUnquoted gave %q, %v", doc, got, err)
+	}
+}
+
+// TestTextAtEachPlace puts everything that ends a run of text behind runs of all lengths up to some words, with
+// all amounts of room.
+func TestTextAtEachPlace(t *testing.T) {
+	const run = "# the river ] falls over é"
+	for n := range len(run) + 1 {
+		for _, special := range []string{`\n`, `\"`, `\\`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00\n`, `\ud83d\u0041`, `\x`, `\u12`, `\`, "\x01\x00", `\n\n\t`} {
+			for _, after := range []string{`"`, `" `, ``, run + `"`, run + `\n"` + run, run + run + `\"" ]}`} {
+				for _, room := range []int{0, 1, 7, 8, 9, 20, 100} {
+					checkText(t, []byte(`"`+run[:n]+special+after), room)
+				}
+			}
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{`a`, `a\nb"`, `\u00e9\ud83d\ude00"`, `\ud83d\`, `#"]\\\"`, "\x00\xff\xc3\\t\""} {
+		f.Add([]byte(s), byte(3))
+	}
+	f.Fuzz(func(t *testing.T, in []byte, room byte) { checkText(t, append([]byte{'"'}, in...), int(room)) })
 }
 
 func FuzzMachine(f *testing.F) {

@@ -1,7 +1,9 @@
 package jsonscan
 
 import (
+	"encoding/binary"
 	"errors"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -77,29 +79,80 @@ func AppendUnquoted(dst, s []byte) ([]byte, error) {
 	return AppendUnescaped(dst, s[1:len(s)-1])
 }
 
-// AppendUnescaped is AppendUnquoted for the inside of a string.
+// AppendUnescaped is AppendUnquoted for the inside of a string. The text is never longer than s, which must
+// not share memory with dst: more of dst's capacity may be written than the text takes.
 func AppendUnescaped(dst, s []byte) ([]byte, error) {
-	for i := 0; i < len(s); {
-		j := i + unescaped(s[i:])
-		dst = append(dst, s[i:j]...)
-		if j == len(s) {
-			break
-		}
-		n, r := Escape(s[j:])
-		if n <= 0 {
-			return dst, ErrString
-		}
-		if r >= 0xD800 && r < 0xDC00 {
-			if m, lo := Escape(s[j+n:]); m == 6 && lo >= 0xDC00 && lo < 0xE000 {
-				r = 0x10000 + (r-0xD800)<<10 + (lo - 0xDC00)
-				n += m
-			}
-		}
-		dst = utf8.AppendRune(dst, r)
-		i = j + n
+	if cap(dst)-len(dst) < len(s) {
+		dst = append(dst, make([]byte, len(s))...)[:len(dst)]
+	}
+	dst, n := unescape(dst, s)
+	if n != len(s) {
+		return dst, ErrString
 	}
 	return dst, nil
 }
+
+// unescape appends the text of s up to the first quote to dst. n is where that quote is, len(s) where there is
+// none, and -1 where there is something that is not an escape.
+//
+// Most texts have an escape every few words, too often for a call to copy what is between two of them. So each
+// word goes to dst before it is known how much of it is text, and what comes next is written over the rest.
+func unescape(dst, s []byte) (text []byte, n int) {
+	at, i := len(dst), 0
+	for {
+		dst = dst[:cap(dst)]
+		for len(s)-i > 8 && len(dst)-at >= 8 {
+			w := binary.LittleEndian.Uint64(s[i : i+8])
+			binary.LittleEndian.PutUint64(dst[at:at+8], w)
+			k := quotes(w)
+			if k == 0 {
+				i += 8
+				at += 8
+				continue
+			}
+			plain := bits.TrailingZeros64(k) / 8
+			i += plain
+			at += plain
+			c := short[s[i+1]]
+			if s[i] != '\\' || c == 0 {
+				break
+			}
+			dst[at] = c
+			i += 2
+			at++
+		}
+		// The end of s, the end of dst, a quote, or an escape of more than two bytes.
+		j := i + unescaped(s[i:])
+		dst = append(dst[:at], s[i:j]...)
+		if j == len(s) || s[j] == '"' {
+			return dst, j
+		}
+		size := 0
+		if dst, size = appendEscape(dst, s[j:]); size <= 0 {
+			return dst, -1
+		}
+		at, i = len(dst), j+size
+	}
+}
+
+// appendEscape appends the code point of the escape that s begins with, which may be two halves of a surrogate
+// pair. Its length is that of Escape where there is none.
+func appendEscape(dst, s []byte) (text []byte, n int) {
+	n, r := Escape(s)
+	if n <= 0 {
+		return dst, n
+	}
+	if r >= 0xD800 && r < 0xDC00 {
+		if m, lo := Escape(s[n:]); m == 6 && lo >= 0xDC00 && lo < 0xE000 {
+			r = 0x10000 + (r-0xD800)<<10 + (lo - 0xDC00)
+			n += m
+		}
+	}
+	return utf8.AppendRune(dst, r), n
+}
+
+// short gives for the letter of an escape of two bytes what it stands for, and 0 for all others.
+var short = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // Escape decodes the one JSON escape at the start of b: its length and code point (a surrogate half is
 // returned as it is). Length 0 means that b is too short, -1 that there is no escape.
@@ -110,21 +163,10 @@ func Escape(b []byte) (n int, r rune) {
 	if len(b) == 1 {
 		return 0, 0
 	}
-	switch b[1] {
-	case '"', '\\', '/':
-		return 2, rune(b[1])
-	case 'b':
-		return 2, '\b'
-	case 'f':
-		return 2, '\f'
-	case 'n':
-		return 2, '\n'
-	case 'r':
-		return 2, '\r'
-	case 't':
-		return 2, '\t'
-	case 'u':
-	default:
+	if c := short[b[1]]; c != 0 {
+		return 2, rune(c)
+	}
+	if b[1] != 'u' {
 		return -1, 0
 	}
 	for i := 2; i < 6; i++ {

@@ -41,25 +41,17 @@ func (e depthError) Error() string { return "byte " + strconv.Itoa(int(e)) + ": 
 // TypeOf tells the type of the value that begins at the start of b, white space aside.
 func TypeOf(b []byte) Type {
 	for _, c := range b {
-		switch {
-		case isSpace(c):
-			continue
-		case c == '{':
-			return Object
-		case c == '[':
-			return Array
-		case c == '"':
-			return String
-		case c == 't' || c == 'f':
-			return Bool
-		case c == 'n':
-			return Null
-		case c == '-' || isDigit(c):
-			return Number
+		if t := typeOf[c]; t != None || !isSpace(c) {
+			return t
 		}
-		return None
 	}
 	return None
+}
+
+// typeOf gives the type of the value that begins with a byte.
+var typeOf = [256]Type{
+	'{': Object, '[': Array, '"': String, 't': Bool, 'f': Bool, 'n': Null, '-': Number,
+	'0': Number, '1': Number, '2': Number, '3': Number, '4': Number, '5': Number, '6': Number, '7': Number, '8': Number, '9': Number,
 }
 
 // Reader pulls values out of one complete document. Values are returned as slices of it, so nothing is
@@ -78,33 +70,54 @@ func NewReader(doc []byte) *Reader { return &Reader{doc: doc} }
 // Offset is where the reader stands.
 func (r *Reader) Offset() int { return r.pos }
 
-// space skips white space. Mostly there is none, so that this much is inlined.
-func (r *Reader) space() {
-	if r.pos < len(r.doc) && r.doc[r.pos] <= ' ' {
-		r.spaces()
+// Since returns the bytes of the document from an offset on up to where the reader stands.
+func (r *Reader) Since(offset int) []byte { return r.doc[offset:r.pos] }
+
+// space is the offset of the first byte of doc at or after i that is no white space. Mostly that is i, so that
+// this much is inlined.
+func space(doc []byte, i int) int {
+	if i < len(doc) && doc[i] <= ' ' {
+		return spaces(doc, i)
 	}
+	return i
 }
 
-func (r *Reader) spaces() {
-	for r.pos < len(r.doc) && isSpace(r.doc[r.pos]) {
-		r.pos++
+func spaces(doc []byte, i int) int {
+	for i < len(doc) && isSpace(doc[i]) {
+		i++
 	}
+	return i
 }
+
+// next skips white space and reports whether c is what follows.
+func (r *Reader) next(c byte) bool {
+	r.pos = space(r.doc, r.pos)
+	return r.pos < len(r.doc) && r.doc[r.pos] == c
+}
+
+const endOfString = "the end of a string"
 
 // fail is not inlined: it would double what calls it, which is read for each value.
 //
 //go:noinline
 func (r *Reader) fail(want string) error { return &Error{Offset: r.pos, Want: want} }
 
+func (r *Reader) failAt(i int, want string) error {
+	r.pos = i
+	return r.fail(want)
+}
+
 // Peek tells the type of the next value without reading it.
 func (r *Reader) Peek() Type {
-	r.space()
-	return TypeOf(r.doc[r.pos:])
+	if r.pos = space(r.doc, r.pos); r.pos < len(r.doc) {
+		return typeOf[r.doc[r.pos]]
+	}
+	return None
 }
 
 // End checks that nothing but white space is left.
 func (r *Reader) End() error {
-	if r.space(); r.pos < len(r.doc) {
+	if r.pos = space(r.doc, r.pos); r.pos < len(r.doc) {
 		return r.fail("the end of the document")
 	}
 	return nil
@@ -112,7 +125,7 @@ func (r *Reader) End() error {
 
 // Raw reads the next value whole and returns its bytes.
 func (r *Reader) Raw() ([]byte, error) {
-	r.space()
+	r.pos = space(r.doc, r.pos)
 	from := r.pos
 	if err := r.skip(); err != nil {
 		return nil, err
@@ -120,29 +133,44 @@ func (r *Reader) Raw() ([]byte, error) {
 	return r.doc[from:r.pos], nil
 }
 
-// Text reads a string and appends its text to dst.
+// Text reads a string and appends its text to dst, which must not share memory with the document.
 func (r *Reader) Text(dst []byte) ([]byte, error) {
-	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != '"' {
-		return dst, r.fail("a string")
+	text, escaped, err := r.Unquote(dst)
+	switch {
+	case err != nil:
+		return dst, err
+	case escaped:
+		return text, nil
+	}
+	return append(dst, text...), nil
+}
+
+// Unquote reads a string. A text without escapes is part of the document; any other is appended to dst, as
+// Text does, and escaped is true.
+func (r *Reader) Unquote(dst []byte) (text []byte, escaped bool, err error) {
+	if !r.next('"') {
+		return nil, false, r.fail("a string")
 	}
 	from := r.pos
-	escaped, err := r.str()
-	if err != nil {
-		return dst, err
+	in := r.doc[from+1:]
+	n := unescaped(in)
+	if n < len(in) && in[n] == '"' {
+		r.pos = from + n + 2
+		return in[:n], false, nil
 	}
-	text := r.doc[from+1 : r.pos-1]
-	if !escaped {
-		return append(dst, text...), nil
+	text, m := unescape(append(dst, in[:n]...), in[n:])
+	if m >= 0 && n+m < len(in) {
+		r.pos = from + n + m + 2
+		return text, true, nil
 	}
-	if dst, err = AppendUnescaped(dst, text); err != nil {
-		r.pos = from
-		return dst, r.fail("a string with valid escapes")
+	if end, _ := str(r.doc, from); end < 0 {
+		return nil, false, r.failAt(len(r.doc), endOfString)
 	}
-	return dst, nil
+	return nil, false, r.fail("a string with valid escapes")
 }
 
 // Object reads an object and calls f for each member with the reader at its value. key is the member
-// name, valid until f returns. f must read the value, exactly once; the reader checks it.
+// name as Member returns it. f must read the value, exactly once; the reader checks it.
 func (r *Reader) Object(f func(key []byte) error) error {
 	if err := r.OpenObject(); err != nil {
 		return err
@@ -169,42 +197,42 @@ func (r *Reader) OpenObject() error {
 }
 
 // Member reads the name of the next member of the object that is open, and leaves the reader at its value,
-// which must be read, exactly once, before the next call. key is valid until then. ok is false when the
-// object has ended.
+// which must be read, exactly once, before the next call. key is part of the document, or has memory of its own
+// if there are escapes in it. ok is false when the object has ended.
 func (r *Reader) Member() (key []byte, ok bool, err error) {
-	r.space()
-	if first := r.first; first {
+	doc, i := r.doc, space(r.doc, r.pos)
+	end := i < len(doc) && doc[i] == '}'
+	switch {
+	case r.first:
 		r.first = false
-		if r.pos < len(r.doc) && r.doc[r.pos] == '}' {
-			ok = true
-		}
-	} else if ok, err = r.next('}'); err != nil {
-		return nil, false, err
+	case i < len(doc) && doc[i] == ',':
+		i = space(doc, i+1)
+	case !end:
+		return nil, false, r.failAt(i, "',' or '}'")
 	}
-	if ok {
-		r.pos++
+	if end {
+		r.pos = i + 1
 		r.depth--
 		return nil, false, nil
 	}
-	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != '"' {
-		return nil, false, r.fail("a member name")
+	if i >= len(doc) || doc[i] != '"' {
+		return nil, false, r.failAt(i, "a member name")
 	}
-	from := r.pos
-	escaped, err := r.str()
-	if err != nil {
-		return nil, false, err
+	from := i + 1
+	i, escaped := str(doc, i)
+	if i < 0 {
+		return nil, false, r.failAt(len(doc), endOfString)
 	}
-	key = r.doc[from+1 : r.pos-1]
+	key = doc[from : i-1]
 	if escaped {
 		if key, err = AppendUnescaped(nil, key); err != nil {
-			return nil, false, r.fail("a member name with valid escapes")
+			return nil, false, r.failAt(i, "a member name with valid escapes")
 		}
 	}
-	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != ':' {
-		return nil, false, r.fail("':'")
+	if i = space(doc, i); i >= len(doc) || doc[i] != ':' {
+		return nil, false, r.failAt(i, "':'")
 	}
-	r.pos++
-	r.space()
+	r.pos = space(doc, i+1)
 	return key, true, nil
 }
 
@@ -213,17 +241,19 @@ func (r *Reader) Array(f func(i int) error) error {
 	if err := r.open('[', "an array"); err != nil {
 		return err
 	}
-	r.space()
-	end := r.pos < len(r.doc) && r.doc[r.pos] == ']'
+	end := r.next(']')
 	for i := 0; !end; i++ {
-		r.space()
+		r.pos = space(r.doc, r.pos)
 		if err := f(i); err != nil {
 			return err
 		}
-		r.space()
-		var err error
-		if end, err = r.next(']'); err != nil {
-			return err
+		switch {
+		case r.next(','):
+			r.pos++
+		case r.next(']'):
+			end = true
+		default:
+			return r.fail("',' or ']'")
 		}
 	}
 	r.pos++
@@ -233,7 +263,7 @@ func (r *Reader) Array(f func(i int) error) error {
 
 // open reads the bracket of a container.
 func (r *Reader) open(bracket byte, want string) error {
-	if r.space(); r.pos >= len(r.doc) || r.doc[r.pos] != bracket {
+	if !r.next(bracket) {
 		return r.fail(want)
 	}
 	if r.depth++; r.depth > MaxDepth {
@@ -243,36 +273,26 @@ func (r *Reader) open(bracket byte, want string) error {
 	return nil
 }
 
-// next reads the comma behind a member, or reports that its container ends here.
-func (r *Reader) next(bracket byte) (end bool, err error) {
-	switch {
-	case r.pos >= len(r.doc):
-	case r.doc[r.pos] == ',':
-		r.pos++
-		return false, nil
-	case r.doc[r.pos] == bracket:
-		return true, nil
-	}
-	if bracket == ']' {
-		return false, r.fail("',' or ']'")
-	}
-	return false, r.fail("',' or '}'")
-}
-
-// str reads a string, from its opening quote on, and tells whether there is a backslash in it.
-func (r *Reader) str() (escaped bool, err error) {
-	for i := r.pos + 1; i < len(r.doc); i += 2 {
-		if i += unescaped(r.doc[i:]); i >= len(r.doc) {
-			break
+// str is the end of the string of doc whose opening quote is at i, behind its closing one; -1 where there is none.
+func str(doc []byte, i int) (end int, escaped bool) {
+	for i++; i < len(doc); i++ {
+		if len(doc)-i >= 8 {
+			k := quotes(binary.LittleEndian.Uint64(doc[i:]))
+			if k == 0 {
+				i += 7
+				continue
+			}
+			i += bits.TrailingZeros64(k) / 8
 		}
-		if r.doc[i] == '"' {
-			r.pos = i + 1
-			return escaped, nil
+		switch doc[i] {
+		case '"':
+			return i + 1, escaped
+		case '\\':
+			escaped = true
+			i++
 		}
-		escaped = true
 	}
-	r.pos = len(r.doc)
-	return escaped, r.fail("the end of a string")
+	return -1, escaped
 }
 
 // unescaped counts the bytes before the first quote or backslash.
@@ -294,14 +314,18 @@ func unescaped(b []byte) int {
 // quotes marks quotes and backslashes as special does.
 func quotes(w uint64) uint64 {
 	q, e := w^ones*'"', w^ones*'\\'
-	return ((q-ones)&^q | (e-ones)&^e) & tops
+	return ((q - ones) | (e - ones)) &^ w & tops
 }
 
 func (r *Reader) skip() error {
 	switch r.Peek() {
 	case String:
-		_, err := r.str()
-		return err
+		end, _ := str(r.doc, r.pos)
+		if end < 0 {
+			return r.failAt(len(r.doc), endOfString)
+		}
+		r.pos = end
+		return nil
 	case Object:
 		return r.Object(func([]byte) error { return r.skip() })
 	case Array:

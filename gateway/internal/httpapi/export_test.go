@@ -10,5 +10,5 @@ func ParseFrame(data []byte) (kind, id string, body []byte, err error) {
 
 // ReadBody reads and decompresses a request's body.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	return readBody(w, r, limit)
+	return readBody(w, r, limit, nil)
 }

@@ -29,6 +29,7 @@ type stub struct {
 	set     httpapi.Settings
 	engine  engines.Engine
 	refuse  error // what Begin says
+	seen    func(*httpapi.Call)
 	begun   atomic.Int32
 	done    atomic.Int32
 	refused atomic.Int32
@@ -40,6 +41,9 @@ func (s *stub) Authorize(string) error { return nil }
 
 func (s *stub) Begin(_ context.Context, c *httpapi.Call) (*httpapi.Job, error) {
 	s.last.Store(c)
+	if s.seen != nil {
+		s.seen(c)
+	}
 	if s.refuse != nil {
 		return nil, s.refuse
 	}

@@ -91,6 +91,7 @@ type Handler struct {
 	mux      *http.ServeMux
 	sockets  sync.WaitGroup
 	buffers  sync.Pool // of *[]byte, for the frames of streams
+	bodies   sync.Pool // of *[]byte, for the bodies of requests
 }
 
 // New builds the routes. ctx ends open sockets when it is done.
@@ -257,11 +258,12 @@ func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, s surface.Su
 
 // read reads and decodes a body.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, limit int64, decode func([]byte, http.Header) (*surface.Request, error)) (*surface.Request, error) {
-	body, err := readBody(w, r, limit)
-	if err != nil {
-		return nil, err
-	}
-	return decode(body, r.Header)
+	var req *surface.Request
+	err := h.withBody(w, r, limit, func(body []byte) (err error) {
+		req, err = decode(body, r.Header)
+		return err
+	})
+	return req, err
 }
 
 func (h *Handler) serveCount(w http.ResponseWriter, r *http.Request) {

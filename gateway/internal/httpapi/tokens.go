@@ -40,15 +40,16 @@ func (h *Handler) serveDetokenize(w http.ResponseWriter, r *http.Request, t surf
 	})
 }
 
-// serveTokens answers a request about tokens. decode returns what makes the answer.
+// serveTokens answers a request about tokens. decode returns what makes the answer, which does not refer to the
+// body.
 func (h *Handler) serveTokens(w http.ResponseWriter, r *http.Request, decode func(body []byte, c *Call) (func() ([]byte, error), error)) {
 	s := h.surfaces.Chat
 	c := &Call{Surface: s.Name(), Key: tenant.KeyOf(r.Header), RequestID: requestID(r), Header: r.Header}
 	var answer func() ([]byte, error)
-	body, err := readBody(w, r, h.gw.Settings().MaxBody)
-	if err == nil {
+	err := h.withBody(w, r, h.gw.Settings().MaxBody, func(body []byte) (err error) {
 		answer, err = decode(body, c)
-	}
+		return err
+	})
 	if err != nil {
 		h.gw.Refused(s.Name(), c.RequestID, err)
 		h.answerFault(w, s, c.RequestID, err)

@@ -42,7 +42,8 @@ type Encoder interface {
 type Surface interface { //nolint:interfacebloat // because it is all that differs between protocols, in one place
 	// Name labels metrics and logs: chat, messages.
 	Name() string
-	// Decode reads a request body. Its errors are *fault.Error with Param naming the place.
+	// Decode reads a request body, to which nothing that it returns refers. Its errors are *fault.Error with
+	// Param naming the place.
 	Decode(body []byte, header http.Header) (*Request, error)
 	// Encode streams a turn to w. Frames are complete after every event; the caller flushes.
 	Encode(req *Request, info Info, w transport.Writer) Encoder
@@ -77,7 +78,7 @@ type DetokenizeRequest struct {
 }
 
 // Tokens is a surface that has endpoints for the tokens of a model. As those of Surface, its methods hold no
-// state, and errors of decoding are *fault.Error.
+// state, what they decode does not refer to the body, and errors of decoding are *fault.Error.
 type Tokens interface {
 	DecodeTokenize(body []byte, header http.Header) (*TokenizeRequest, error)
 	// TokenizeBody is the answer. In it a token's text that is not UTF-8 has U+FFFD.

@@ -19,6 +19,13 @@ type decoder struct {
 	allowed  map[string]bool // tools that an allowed_tools choice leaves, nil for all
 	generate *bool           // add_generation_prompt
 	special  *bool           // add_special_tokens
+
+	// The parts of the message that is being read.
+	content, calls []conv.Part
+
+	parts   wire.Slab[conv.Part]
+	called  wire.Slab[conv.ToolCall]
+	results wire.Slab[conv.ToolResult]
 }
 
 // Decode reads a request body. The request does not refer to body afterwards. Members it does not know

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface"
 	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/surface/internal/surfacetest"
 )
@@ -286,6 +287,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := chat.Surface{}.Decode(body, http.Header{})
 		if err == nil {
+			surfacetest.OwnsItsMemory(t, body, func(b []byte) (*surface.Request, error) { return chat.Surface{}.Decode(b, nil) })
 			if len(req.Messages) == 0 || req.Model == "" {
 				t.Fatalf("%q: accepted without model or messages", body)
 			}

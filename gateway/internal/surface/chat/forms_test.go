@@ -23,3 +23,11 @@ func TestSameInAllForms(t *testing.T) {
 		surfacetest.SameInAllForms(t, r.Name, r.Body, decode)
 	}
 }
+
+func TestOwnsItsMemory(t *testing.T) {
+	decode := func(b []byte) (*surface.Request, error) { return chat.Surface{}.Decode(b, nil) }
+	surfacetest.OwnsItsMemory(t, []byte(everywhere), decode)
+	for _, r := range surfacetest.Recordings(t, "/v1/chat/completions") {
+		surfacetest.OwnsItsMemory(t, r.Body, decode)
+	}
+}

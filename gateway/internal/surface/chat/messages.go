@@ -6,24 +6,23 @@ import (
 	"github.com/weirgate/weir/gateway/internal/fault"
 )
 
-// message is what a message's members say, in whatever order they came.
+// message is what a message's members say, in whatever order they came, beside content and calls.
 type message struct {
 	role, name string
 	callID     string
-	content    []conv.Part
 	reasoning  string // reasoning_content
 	reasoning2 string // reasoning, the other name of the same
 	refusal    string
-	calls      []conv.Part
 }
 
 func (d *decoder) messages() error {
-	d.req.Messages = nil
+	d.req.Messages = make([]conv.Message, 0, d.Messages())
 	return d.Array(func(int) error {
 		if err := d.Item(); err != nil {
 			return err
 		}
 		var m message
+		d.content, d.calls = d.content[:0], d.calls[:0]
 		if err := d.Object(func(key []byte) error { return d.messageMember(&m, key) }); err != nil {
 			return err
 		}
@@ -38,7 +37,7 @@ func (d *decoder) messageMember(m *message, key []byte) (err error) {
 	case "name":
 		m.name, err = d.String()
 	case "content":
-		m.content, err = d.content()
+		return d.readContent()
 	case "reasoning_content":
 		m.reasoning, err = d.String()
 	case "reasoning":
@@ -49,11 +48,11 @@ func (d *decoder) messageMember(m *message, key []byte) (err error) {
 	case "refusal":
 		m.refusal, err = d.String()
 	case "tool_calls":
-		m.calls, err = d.calls(nil)
+		return d.readCalls()
 	case "function_call":
-		c := &conv.ToolCall{}
-		m.calls = []conv.Part{{Kind: conv.Call, Call: c}}
-		err = d.function(c)
+		c := d.called.One(conv.ToolCall{})
+		d.calls = append(d.calls[:0], conv.Part{Kind: conv.Call, Call: c})
+		return d.function(c)
 	case "tool_call_id":
 		m.callID, err = d.String()
 	default:
@@ -65,7 +64,7 @@ func (d *decoder) messageMember(m *message, key []byte) (err error) {
 // add puts m into the request. The order within an assistant message is reasoning, content, calls:
 // this surface cannot say another.
 func (d *decoder) add(m *message) error {
-	out := conv.Message{Name: m.name, Parts: m.content}
+	out := conv.Message{Name: m.name}
 	switch m.role {
 	case "system":
 		out.Role = conv.System
@@ -75,56 +74,68 @@ func (d *decoder) add(m *message) error {
 		out.Role = conv.User
 	case "assistant":
 		out.Role = conv.Assistant
-		out.Parts = m.assistant()
 	case "tool", "function":
 		out.Role = conv.Tool
-		out.Parts = []conv.Part{{Kind: conv.Result, Result: &conv.ToolResult{CallID: m.callID, Parts: m.content}}}
 	default:
 		return d.BadMember("role", "expected system, developer, user, assistant or tool")
+	}
+	switch out.Role {
+	case conv.Assistant:
+		out.Parts = d.assistant(m)
+	case conv.Tool:
+		out.Parts = d.parts.Take(1)
+		out.Parts[0] = conv.Part{Kind: conv.Result, Result: d.results.One(conv.ToolResult{CallID: m.callID, Parts: d.parts.Keep(d.content)})}
+	default:
+		out.Parts = d.parts.Keep(d.content)
 	}
 	d.req.Messages = append(d.req.Messages, out)
 	return nil
 }
 
-func (m *message) assistant() []conv.Part {
+func (d *decoder) assistant(m *message) []conv.Part {
 	if m.reasoning == "" {
 		m.reasoning = m.reasoning2
 	}
-	parts := make([]conv.Part, 0, 2+len(m.content)+len(m.calls))
+	n := len(d.content) + len(d.calls)
+	for _, s := range [...]string{m.reasoning, m.refusal} {
+		if s != "" {
+			n++
+		}
+	}
+	parts := d.parts.Take(n)[:0]
 	if m.reasoning != "" {
 		parts = append(parts, conv.Part{Kind: conv.Reasoning, Text: m.reasoning})
 	}
-	parts = append(parts, m.content...)
+	parts = append(parts, d.content...)
 	if m.refusal != "" {
 		parts = append(parts, conv.Part{Kind: conv.Text, Text: m.refusal})
 	}
-	return append(parts, m.calls...)
+	return append(parts, d.calls...)
 }
 
-// content reads a string or parts. A string is the same as one text part; empty text is no part.
-func (d *decoder) content() ([]conv.Part, error) {
+// readContent reads a string or parts. A string is the same as one text part; empty text is no part.
+func (d *decoder) readContent() error {
+	d.content = d.content[:0]
 	switch d.Type() {
 	case jsonscan.String:
 		s, err := d.String()
-		if s == "" || err != nil {
-			return nil, err
+		if s != "" {
+			d.content = append(d.content, conv.Part{Kind: conv.Text, Text: s})
 		}
-		return []conv.Part{{Kind: conv.Text, Text: s}}, nil
+		return err
 	case jsonscan.Array:
-		var parts []conv.Part
-		err := d.Array(func(int) error {
+		return d.Array(func(int) error {
 			if err := d.Item(); err != nil {
 				return err
 			}
 			p, err := d.part()
 			if err == nil && (p.Text != "" || p.Media != nil) {
-				parts = append(parts, p)
+				d.content = append(d.content, p)
 			}
 			return err
 		})
-		return parts, err
 	}
-	return nil, d.BadType("a string or an array of parts")
+	return d.BadType("a string or an array of parts")
 }
 
 func (d *decoder) part() (conv.Part, error) {

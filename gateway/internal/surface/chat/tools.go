@@ -68,13 +68,14 @@ func (d *decoder) tool() error {
 	return nil
 }
 
-// calls reads the tool_calls of an assistant message.
-func (d *decoder) calls(parts []conv.Part) ([]conv.Part, error) {
-	err := d.Array(func(int) error {
+// readCalls reads the tool_calls of an assistant message.
+func (d *decoder) readCalls() error {
+	d.calls = d.calls[:0]
+	return d.Array(func(int) error {
 		if err := d.Item(); err != nil {
 			return err
 		}
-		c := &conv.ToolCall{}
+		c := d.called.One(conv.ToolCall{})
 		err := d.Object(func(key []byte) (err error) {
 			switch string(key) {
 			case "id":
@@ -92,10 +93,9 @@ func (d *decoder) calls(parts []conv.Part) ([]conv.Part, error) {
 		if err == nil && c.Name == "" {
 			return d.BadMember("function.name", "expected the name of a tool")
 		}
-		parts = append(parts, conv.Part{Kind: conv.Call, Call: c})
+		d.calls = append(d.calls, conv.Part{Kind: conv.Call, Call: c})
 		return err
 	})
-	return parts, err
 }
 
 // function reads the name and arguments, or input, of a call. Arguments stay the bytes that the string

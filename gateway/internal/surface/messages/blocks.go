@@ -19,16 +19,16 @@ const (
 type block struct {
 	text, seal string
 	id, name   string
-	input      []byte
+	input      string
 	parts      []conv.Part
 	media      *conv.Media
 	sourced    bool
 	isError    bool
 }
 
-// block reads one block and appends what it says to parts. Members are read once the type is known,
-// for their types differ between kinds of blocks.
-func (d *decoder) block(parts []conv.Part, p place) ([]conv.Part, error) {
+// block reads one block and adds what it says to the content that is being read. Members are read once the
+// type is known, for their types differ between kinds of blocks.
+func (d *decoder) block(p place) error {
 	var b block
 	kind, err := d.Tagged("type", func(kind, key []byte) error {
 		if !known(kind, p) {
@@ -37,16 +37,16 @@ func (d *decoder) block(parts []conv.Part, p place) ([]conv.Part, error) {
 		return d.blockMember(&b, kind, key)
 	})
 	if err != nil {
-		return parts, err
+		return err
 	}
 	if len(kind) == 0 {
-		return parts, d.BadMember("type", "expected the type of a block")
+		return d.BadMember("type", "expected the type of a block")
 	}
 	if !known(kind, p) {
 		d.Ignore("content: " + string(kind[:min(len(kind), 64)]))
-		return parts, nil
+		return nil
 	}
-	return d.appendPart(parts, &b, kind)
+	return d.addBlock(&b, kind)
 }
 
 // known tells whether a kind of block means something at a place.
@@ -82,7 +82,7 @@ func (d *decoder) blockMember(b *block, kind, key []byte) (err error) {
 	case "name", "tool_name":
 		b.name, err = d.String()
 	case "input":
-		b.input, err = d.RawObject()
+		b.input, err = d.ObjectText()
 	case "is_error":
 		b.isError, err = d.Bool()
 	case "source":
@@ -105,50 +105,53 @@ func (d *decoder) blockMember(b *block, kind, key []byte) (err error) {
 	return err
 }
 
-// appendPart makes the part of a block that was read whole.
-func (d *decoder) appendPart(parts []conv.Part, b *block, kind []byte) ([]conv.Part, error) {
+// addBlock adds the parts of a block that was read whole.
+func (d *decoder) addBlock(b *block, kind []byte) error {
+	var p conv.Part
 	switch string(kind) {
 	case "text":
 		if b.text == "" {
-			return parts, nil
+			return nil
 		}
-		return append(parts, conv.Part{Kind: conv.Text, Text: b.text}), nil
+		p = conv.Part{Kind: conv.Text, Text: b.text}
 	case "thinking":
 		if b.seal == unsealed {
 			b.seal = ""
 		}
 		if b.text == "" && b.seal == "" {
-			return parts, nil
+			return nil
 		}
-		return append(parts, conv.Part{Kind: conv.Reasoning, Text: b.text, Seal: b.seal}), nil
+		p = conv.Part{Kind: conv.Reasoning, Text: b.text, Seal: b.seal}
 	case "redacted_thinking":
-		return append(parts, conv.Part{Kind: conv.Reasoning, Seal: b.seal}), nil
+		p = conv.Part{Kind: conv.Reasoning, Seal: b.seal}
 	case "tool_use":
 		if b.name == "" {
-			return parts, d.BadMember("name", "expected the name of a tool")
+			return d.BadMember("name", "expected the name of a tool")
 		}
-		if b.input == nil {
-			b.input = []byte("{}")
+		if b.input == "" {
+			b.input = "{}"
 		}
-		call := &conv.ToolCall{ID: b.id, Name: b.name, Arguments: string(b.input)}
-		return append(parts, conv.Part{Kind: conv.Call, Call: call}), nil
+		p = conv.Part{Kind: conv.Call, Call: d.calls.One(conv.ToolCall{ID: b.id, Name: b.name, Arguments: b.input})}
 	case "tool_result":
-		res := &conv.ToolResult{CallID: b.id, Parts: b.parts, IsError: b.isError}
-		return append(parts, conv.Part{Kind: conv.Result, Result: res}), nil
+		p = conv.Part{Kind: conv.Result, Result: d.results.One(conv.ToolResult{CallID: b.id, Parts: b.parts, IsError: b.isError})}
 	case "tool_reference":
 		if b.name == "" {
-			return parts, d.BadMember("tool_name", "expected the name of a tool")
+			return d.BadMember("tool_name", "expected the name of a tool")
 		}
-		return append(parts, conv.Part{Kind: conv.Reference, Text: b.name}), nil
+		p = conv.Part{Kind: conv.Reference, Text: b.name}
+	default: // image, document and search_result
+		switch {
+		case b.media != nil:
+			p = conv.Part{Kind: conv.MediaPart, Media: b.media}
+		case !b.sourced && string(kind) != "search_result":
+			return d.BadMember("source", "expected an object")
+		default:
+			d.open = append(d.open, b.parts...)
+			return nil
+		}
 	}
-	// image, document and search_result
-	if b.media != nil {
-		return append(parts, conv.Part{Kind: conv.MediaPart, Media: b.media}), nil
-	}
-	if !b.sourced && string(kind) != "search_result" {
-		return parts, d.BadMember("source", "expected an object")
-	}
-	return append(parts, b.parts...), nil
+	d.open = append(d.open, p)
+	return nil
 }
 
 // source reads where an image or document comes from. A document of plain text or of blocks is those.

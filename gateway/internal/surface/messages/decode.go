@@ -2,6 +2,7 @@ package messages
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
@@ -14,6 +15,11 @@ type decoder struct {
 	wire.Decoder
 	req    *surface.Request
 	system []conv.Part
+	open   []conv.Part // of the contents that are being read, the inner ones last
+
+	parts   wire.Slab[conv.Part]
+	calls   wire.Slab[conv.ToolCall]
+	results wire.Slab[conv.ToolResult]
 }
 
 // Decode reads a request body. The request does not refer to body afterwards. Members, betas and kinds
@@ -62,9 +68,7 @@ func (d *decoder) finish(header http.Header, generate bool) (*surface.Request, e
 	// vendor refuses, is left to the model's template.
 	req.Prompting.Continue = wire.Open(req.Messages)
 	if len(d.system) > 0 {
-		all := make([]conv.Message, 0, 1+len(req.Messages))
-		all = append(all, conv.Message{Role: conv.System, Parts: d.system})
-		req.Messages = append(all, req.Messages...)
+		req.Messages = slices.Insert(req.Messages, 0, conv.Message{Role: conv.System, Parts: d.system})
 	}
 	req.Session = wire.Session(header, "")
 	req.Ignored = d.Ignored()
@@ -252,7 +256,7 @@ func (d *decoder) toolChoice() error {
 // messages reads the messages. Results are told by the user on this surface; they become messages of
 // their own, in the order in which all was said, so that every surface's results look alike.
 func (d *decoder) messages() error {
-	d.req.Messages = nil
+	d.req.Messages = make([]conv.Message, 0, d.Messages())
 	return d.Array(func(int) error {
 		if err := d.Item(); err != nil {
 			return err
@@ -342,17 +346,19 @@ func (d *decoder) content(p place) ([]conv.Part, error) {
 		if s == "" || err != nil {
 			return nil, err
 		}
-		return []conv.Part{{Kind: conv.Text, Text: s}}, nil
+		parts := d.parts.Take(1)
+		parts[0] = conv.Part{Kind: conv.Text, Text: s}
+		return parts, nil
 	case jsonscan.Array:
-		var parts []conv.Part
+		from := len(d.open)
 		err := d.Array(func(int) error {
 			if err := d.Item(); err != nil {
 				return err
 			}
-			var err error
-			parts, err = d.block(parts, p)
-			return err
+			return d.block(p)
 		})
+		parts := d.parts.Keep(d.open[from:])
+		d.open = d.open[:from]
 		return parts, err
 	}
 	return nil, d.BadType("a string or an array of blocks")

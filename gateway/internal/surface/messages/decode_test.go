@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface"
 	"github.com/weirgate/weir/gateway/internal/surface/internal/surfacetest"
 	"github.com/weirgate/weir/gateway/internal/surface/messages"
 )
@@ -276,6 +277,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := messages.DecodeCount(body, http.Header{})
 		if err == nil {
+			surfacetest.OwnsItsMemory(t, body, func(b []byte) (*surface.Request, error) { return messages.DecodeCount(b, nil) })
 			if len(req.Messages) == 0 || req.Model == "" {
 				t.Fatalf("%q: accepted without model or messages", body)
 			}

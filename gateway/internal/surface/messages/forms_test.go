@@ -24,6 +24,14 @@ func TestSameInAllForms(t *testing.T) {
 	}
 }
 
+func TestOwnsItsMemory(t *testing.T) {
+	decode := func(b []byte) (*surface.Request, error) { return messages.Surface{}.Decode(b, nil) }
+	surfacetest.OwnsItsMemory(t, []byte(everywhere), decode)
+	for _, r := range surfacetest.Recordings(t, "/v1/messages") {
+		surfacetest.OwnsItsMemory(t, r.Body, decode)
+	}
+}
+
 // TestPrefill says which last messages the model goes on with.
 func TestPrefill(t *testing.T) {
 	for _, tt := range []struct {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -246,6 +247,23 @@ func Kinds() []fault.Kind {
 	return []fault.Kind{
 		fault.Invalid, fault.Unsupported, fault.Unauthorized, fault.Forbidden, fault.NotFound, fault.Conflict, fault.TooLarge, fault.Overflow,
 		fault.Quota, fault.Busy, fault.Unavailable, fault.Engine, fault.Plugin, fault.Timeout, fault.Canceled, fault.Internal,
+	}
+}
+
+// OwnsItsMemory checks that a request which is decoded stays what it is when the body is written over.
+func OwnsItsMemory(t *testing.T, body []byte, decode func([]byte) (*surface.Request, error)) {
+	t.Helper()
+	want, err := decode(body)
+	if err != nil {
+		return
+	}
+	reused := bytes.Clone(body)
+	got, err := decode(reused)
+	for i := range reused {
+		reused[i] = '#'
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%.1000q: the request refers to the body, %v", body, err)
 	}
 }
 

@@ -22,6 +22,9 @@ const (
 	maxIgnored = 32
 	maxEarly   = 64
 	maxPath    = 16 // steps of a path that are named; no schema has more
+
+	meanMessage = 512 // bytes of body
+	maxGuess    = 256 // messages
 )
 
 // Decoder pulls typed values out of one request body and remembers where it is. Every error it returns
@@ -30,6 +33,7 @@ const (
 // It is used for one body, and not copied.
 type Decoder struct {
 	r       jsonscan.Reader
+	size    int           // of the body
 	base    int           // offset of r's document in the body
 	path    [maxPath]step // an array, so that a decoder can live on its caller's stack
 	depth   int           // of the place that is being read
@@ -58,8 +62,12 @@ func (d *Decoder) Read(body []byte) error {
 		}
 	}
 	d.r = *jsonscan.NewReader(body)
+	d.size, d.texts.left = len(body), len(body)
 	return nil
 }
+
+// Messages guesses from the size of the body how many messages it has, for memory that need not be moved.
+func (d *Decoder) Messages() int { return min(d.size/meanMessage, maxGuess) + 1 }
 
 // Type tells the type of the next value.
 func (d *Decoder) Type() jsonscan.Type { return d.r.Peek() }
@@ -79,13 +87,20 @@ func (d *Decoder) Object(f func(key []byte) error) error {
 		return err
 	}
 	at := d.depth
-	err := d.r.Object(func(key []byte) error {
+	err := d.r.OpenObject()
+	for err == nil {
+		var key []byte
+		var ok bool
+		if key, ok, err = d.r.Member(); err != nil || !ok {
+			break
+		}
 		if d.r.Peek() == jsonscan.Null {
-			return d.Skip()
+			err = d.Skip()
+			continue
 		}
 		d.enter(at, step{key: key})
-		return f(key)
-	})
+		err = f(key)
+	}
 	d.depth = at
 	return d.syntax(err)
 }
@@ -122,8 +137,8 @@ type member struct {
 // for each of those with the tag's value, which is empty when there was none. Members before the tag
 // wait for it. The value is returned too.
 func (d *Decoder) Tagged(tag string, f func(kind, key []byte) error) (kind []byte, err error) {
-	var early []member
-	known := false
+	var few [4]member
+	early, known := few[:0], false
 	err = d.Object(func(key []byte) error {
 		if string(key) == tag {
 			b, scratch, err := d.text()
@@ -140,7 +155,7 @@ func (d *Decoder) Tagged(tag string, f func(kind, key []byte) error) (kind []byt
 			return d.Bad("more than %d members before %q", maxEarly, tag)
 		}
 		raw, err := d.r.Raw()
-		early = append(early, member{key: bytes.Clone(key), raw: raw, at: d.base + d.r.Offset() - len(raw)})
+		early = append(early, member{key: key, raw: raw, at: d.base + d.r.Offset() - len(raw)})
 		return d.syntax(err)
 	})
 	for i := 0; i < len(early) && err == nil; i++ {
@@ -170,18 +185,11 @@ func (d *Decoder) text() (b []byte, scratch bool, err error) {
 	if err := d.expect(jsonscan.String, "a string"); err != nil {
 		return nil, false, err
 	}
-	raw, err := d.r.Raw()
-	if err != nil {
-		return nil, false, d.syntax(err)
+	b, scratch, err = d.r.Unquote(d.buf[:0])
+	if scratch {
+		d.buf = b
 	}
-	text := raw[1 : len(raw)-1]
-	if bytes.IndexByte(text, '\\') < 0 {
-		return text, false, nil
-	}
-	if d.buf, err = jsonscan.AppendUnescaped(d.buf[:0], text); err != nil {
-		return nil, false, d.syntax(&jsonscan.Error{Offset: d.r.Offset() - len(raw), Want: "a string with valid escapes"})
-	}
-	return d.buf, true, nil
+	return b, scratch, d.syntax(err)
 }
 
 // String reads a string.
@@ -208,11 +216,22 @@ var words = [...]string{
 
 // RawObject reads an object as it stands. The escapes of its strings are not looked at.
 func (d *Decoder) RawObject() ([]byte, error) {
+	raw, err := d.rawObject()
+	return bytes.Clone(raw), err
+}
+
+// ObjectText is RawObject as a text.
+func (d *Decoder) ObjectText() (string, error) {
+	raw, err := d.rawObject()
+	return d.texts.keep(raw), err
+}
+
+func (d *Decoder) rawObject() ([]byte, error) {
 	if err := d.expect(jsonscan.Object, "an object"); err != nil {
 		return nil, err
 	}
 	raw, err := d.r.Raw()
-	return bytes.Clone(raw), d.syntax(err)
+	return raw, d.syntax(err)
 }
 
 // RawObjects reads an array of objects as it stands, as RawObject does each.
@@ -220,7 +239,7 @@ func (d *Decoder) RawObjects() ([]byte, error) {
 	if err := d.expect(jsonscan.Array, "an array of objects"); err != nil {
 		return nil, err
 	}
-	r := d.r
+	from := d.r.Offset()
 	if err := d.Array(func(int) error {
 		if err := d.expect(jsonscan.Object, "an object"); err != nil {
 			return err
@@ -229,8 +248,7 @@ func (d *Decoder) RawObjects() ([]byte, error) {
 	}); err != nil {
 		return nil, err
 	}
-	raw, err := r.Raw()
-	return bytes.Clone(raw), d.syntax(err)
+	return bytes.Clone(d.r.Since(from)), nil
 }
 
 // Bool reads true or false.
@@ -352,6 +370,10 @@ func (d *Decoder) syntax(err error) error {
 	if err == nil {
 		return nil
 	}
+	return d.fault(err)
+}
+
+func (d *Decoder) fault(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}

@@ -126,7 +126,10 @@ func TestUsage(t *testing.T) {
 // read, or when the body does.
 func TestTextsAreTheirOwn(t *testing.T) {
 	var doc, want []string
-	for n := range 600 {
+	for n := range 620 {
+		if n >= 600 {
+			n *= 30 // some share memory with none
+		}
 		s := strings.Repeat(string(rune('a'+n%26)), n)
 		want = append(want, s, s+"\n", "assistant")
 		doc = append(doc, `"`+s+`"`, `"`+s+`\n"`, `"assistant"`)
@@ -170,5 +173,57 @@ func TestDeepPath(t *testing.T) {
 	f := fault.From(d.Object(read))
 	if want := strings.Repeat("a.", 15) + "a"; f.Param != want || f.Public != "expected true or false, got number" {
 		t.Errorf("%q: %s", f.Param, f.Public)
+	}
+}
+
+// TestSlab takes lists of all lengths: none has room that another has, and none is lost.
+func TestSlab(t *testing.T) {
+	var slab wire.Slab[int]
+	var lists [][]int
+	for i := range 300 {
+		list := slab.Take(i % 90)
+		for k := range list {
+			if list[k] != 0 {
+				t.Fatalf("list %d was given out twice", i)
+			}
+			list[k] = i
+		}
+		lists = append(lists, list, slab.Keep(list))
+		_ = append(list, -1) // must not reach the next one
+		if p := slab.One(i); *p != i {
+			t.Fatalf("one is %d, want %d", *p, i)
+		}
+	}
+	for at, list := range lists {
+		i := at / 2
+		if len(list) != i%90 || slices.ContainsFunc(list, func(n int) bool { return n != i }) {
+			t.Errorf("list %d: %v", i, list)
+		}
+	}
+	if slab.Keep(nil) != nil {
+		t.Error("a copy of nothing is not nil")
+	}
+}
+
+func TestRawObjects(t *testing.T) {
+	for in, want := range map[string]string{
+		` [ {"a": 1} , {} ] `: `[ {"a": 1} , {} ]`,
+		`[]`:                  `[]`,
+		`[{},1]`:              "expected an object, got number",
+		`[{}`:                 "the body is not JSON: byte 3: expected ',' or ']'",
+		`{}`:                  "expected an array of objects, got object",
+	} {
+		d := decoder(t, in)
+		raw, err := d.RawObjects()
+		got := string(raw)
+		if err == nil {
+			err = d.End()
+		}
+		if err != nil {
+			got = fault.From(err).Public
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
 	}
 }
