@@ -2,9 +2,13 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +32,7 @@ type assets struct {
 	vocab    *vocab.Tokenizer // nil where the files hold none
 	cache    *vocab.Cache     // of vocab
 	stamp    string           // what the files were when they were read
+	id       string           // that of other files is another
 }
 
 // assetPool keeps assets by what they were made of.
@@ -90,7 +95,11 @@ func (p *assetPool) open(ctx context.Context, c *config.Config, m *config.Model,
 		if old := p.live[source]; old != nil {
 			return old, nil
 		}
-		return openFamily(ctx, m.Family)
+		a, err := openFamily(ctx, m.Family)
+		if a != nil {
+			a.id = identity(source, "")
+		}
+		return a, err
 	}
 	stamp, err := stampOf(path)
 	if err != nil {
@@ -103,7 +112,7 @@ func (p *assetPool) open(ctx context.Context, c *config.Config, m *config.Model,
 	if err != nil {
 		return nil, err
 	}
-	a.stamp = stamp
+	a.stamp, a.id = stamp, identity(source, stamp)
 	return a, nil
 }
 
@@ -141,13 +150,23 @@ func openFiles(ctx context.Context, path, cache string) (*assets, error) {
 	if files.Template == "" && len(files.Templates) == 0 {
 		return a, nil
 	}
+	template := files.Template
+	if _, ok := files.Templates["default"]; !ok && template == "" { // of named ones alone the first is for all
+		template = files.Templates[slices.Min(slices.Collect(maps.Keys(files.Templates)))]
+	}
 	a.template, err = prompt.New(ctx, prompt.Source{
-		Template: files.Template, Templates: files.Templates, Tokens: files.Tokens, Ends: files.Stops, Now: time.Now,
+		Template: template, Templates: files.Templates, Tokens: files.Tokens, Ends: files.Stops, Now: time.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: chat template: %w", path, err)
 	}
 	return a, nil
+}
+
+// identity is a short name of files in one state.
+func identity(source, stamp string) string {
+	sum := sha256.Sum256([]byte(source + "\x00" + stamp))
+	return hex.EncodeToString(sum[:8])
 }
 
 // stampOf tells what a model's files are, without reading them: names, sizes and times of change.
@@ -164,18 +183,48 @@ func stampOf(path string) (string, error) {
 		one(path, info)
 		return b.String(), nil
 	}
+	if err := stampFolder(path, one); err != nil {
+		return "", err
+	}
+	for _, name := range [...]string{"chat_templates", "additional_chat_templates"} {
+		_ = stampFolder(filepath.Join(path, name), one) // most models have none
+	}
+	return b.String(), nil
+}
+
+func stampFolder(path string, one func(name string, i os.FileInfo)) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, e := range entries {
 		switch filepath.Ext(e.Name()) {
 		case ".json", ".jinja", ".model":
 			// A link's target is what counts; one that leads nowhere is told when it is read.
 			if i, err := os.Stat(filepath.Join(path, e.Name())); err == nil {
-				one(e.Name(), i)
+				one(filepath.Join(path, e.Name()), i)
 			}
 		}
 	}
-	return b.String(), nil
+	return nil
+}
+
+// markers are added tokens that the model's chat template writes and that its vocabulary does not call special: some
+// list the headers of turns, or the marks of tool results, among the ordinary ones.
+func (a *assets) markers(v *vocab.Tokenizer) []string {
+	if a.files == nil {
+		return nil
+	}
+	sources := slices.Collect(maps.Values(a.files.Templates))
+	sources = append(sources, a.files.Template)
+	var out []string
+	for _, t := range v.Added() {
+		if t.Special || len(t.Text) < 3 || !strings.ContainsAny(t.Text, "<[|｜") || strings.TrimSpace(t.Text) != t.Text {
+			continue
+		}
+		if slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, t.Text) }) {
+			out = append(out, t.Text)
+		}
+	}
+	return out
 }

@@ -61,17 +61,17 @@ func (g *Gateway) Models(key, id string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return models.One(g.listed(m)), nil
+		return models.One(g.listed(s.models[m.ID])), nil
 	}
 	var list []models.Model
 	for _, m := range s.tenants.Models(t) {
-		list = append(list, g.listed(m))
+		list = append(list, g.listed(s.models[m.ID]))
 	}
 	return models.Body(list), nil
 }
 
 // listed is a model as clients see it. Nobody knows when it was made; it is served since the gateway began.
-func (g *Gateway) listed(m *config.Model) models.Model {
+func (g *Gateway) listed(m *model) models.Model {
 	return models.Model{ID: m.ID, DisplayName: m.DisplayName, OwnedBy: m.OwnedBy, Created: g.started, Context: m.Context, MaxOutput: m.MaxOutput}
 }
 
@@ -82,6 +82,11 @@ func (g *Gateway) Count(ctx context.Context, c *httpapi.Call) (int, bool, error)
 	if err != nil {
 		return 0, false, err
 	}
+	permit, err := t.Acquire()
+	if err != nil {
+		return 0, false, err
+	}
+	defer permit.Release()
 	p, err := g.prompt(ctx, s.models[cm.ID], t, c.Request.Request, false)
 	if err != nil {
 		return 0, false, err
@@ -149,6 +154,9 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 			g.release(p)
 		}
 	}()
+	if p.page != nil && len(p.page.Missing) > 0 {
+		g.log.LogAttrs(ctx, slog.LevelDebug, "changed for the chat template", slog.String(telemetry.KeyRequestID, c.RequestID), slog.Any(telemetry.KeyMissing, p.page.Missing))
+	}
 	req := p.req
 	maxTokens, err := m.room(req, &p.Prompt)
 	if err != nil {
@@ -174,7 +182,11 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	job = &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch}
 	told := g.follow(ctx, job, m, t, p, *labels)
 	job.Done = func(o turn.Outcome) {
-		p.history.remember(m, p, tn.Output, told)
+		if o.TTFT > 0 {
+			p.history.remember(m, p, tn.Output, told)
+		} else if p.history != nil {
+			g.ledger.Forget(p.history.report.Ref) // no engine has seen it
+		}
 		if t.LogPrompts {
 			g.log.LogAttrs(ctx, slog.LevelInfo, "content", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeyTenant, t.Name),
 				slog.String(telemetry.KeyPrompt, p.Text), slog.String(telemetry.KeyAnswer, string(told.Result.AppendJSON(nil))))

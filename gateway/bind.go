@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/weirgate/weir/abi/jsonscan"
@@ -10,6 +12,7 @@ import (
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/family"
 	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/internal/wire"
 	"github.com/weirgate/weir/gateway/tokenizer/vocab"
 	"github.com/weirgate/weir/plugins/parser"
@@ -48,7 +51,7 @@ func resolved(entry *config.Model, a *assets) *config.Model {
 // bindPrompt binds what makes a model's prompts.
 func (g *Gateway) bindPrompt(b *model) error {
 	m := b.Model
-	style, err := g.styleOf(m)
+	style, err := styleOf(m, b.assets)
 	if err != nil {
 		return err
 	}
@@ -62,11 +65,23 @@ func (g *Gateway) bindPrompt(b *model) error {
 		b.vocab, b.cache = g.vocab.Vocabulary(), g.segments
 	}
 	if b.vocab != nil {
-		markers := slices.Concat(parser.Markers(m.Reasoning, m.Tools), style.Special())
+		markers := slices.Concat(parser.Markers(m.Reasoning, m.Tools), style.Special(), b.assets.markers(b.vocab))
 		b.controls = b.vocab.Controls(markers...)
 		b.takesIDs = slices.ContainsFunc(b.engines, func(e *engine) bool { return e.config.OpenAI != nil && e.config.OpenAI.Prompt == config.PromptIDs })
 	}
-	if b.enginePrompts() || m.Renderer != "" || m.PolicyPlugin != "" {
+	if m.Renderer != "" {
+		if _, _, err := g.rendererOf(m.Renderer); err != nil {
+			g.absent(m, m.Renderer)
+		}
+		return nil
+	}
+	if m.PolicyPlugin != "" {
+		if _, err := g.registry.Lookup(m.PolicyPlugin); err != nil {
+			g.absent(m, m.PolicyPlugin)
+		}
+		return nil
+	}
+	if b.enginePrompts() {
 		return nil
 	}
 	p, err := g.registry.Lookup(builtinName)
@@ -77,6 +92,12 @@ func (g *Gateway) bindPrompt(b *model) error {
 		return fmt.Errorf("policy %s: %w", m.Policy, err)
 	}
 	return nil
+}
+
+// absent warns of a template plugin that is not loaded. It may be dropped in later, so that is no fault; until then
+// the model answers 503.
+func (g *Gateway) absent(m *config.Model, plugin string) {
+	g.log.LogAttrs(context.Background(), slog.LevelWarn, "the template plugin of a model is not loaded", slog.String(telemetry.KeyModel, m.ID), slog.String(telemetry.KeyPlugin, plugin))
 }
 
 // simulation are the tokens that a simulated engine has for a model with files of its own.
@@ -107,10 +128,15 @@ func (m *model) special(g *Gateway, text string) (uint32, bool) {
 }
 
 // styleOf is how a model writes a turn.
-func (g *Gateway) styleOf(m *config.Model) (*wire.Style, error) {
+func styleOf(m *config.Model, a *assets) (*wire.Style, error) {
 	reasoning, tools := m.Reasoning, m.Tools
 	if r, t, ok := family.Formats(m.Family); ok {
 		reasoning, tools = cmp.Or(reasoning, r), cmp.Or(tools, t)
+	}
+	if a != nil && a.files != nil { // which knows formats that no parser reads, too
+		if s, err := wire.For(cmp.Or(reasoning, a.files.Writes.Reasoning), cmp.Or(tools, a.files.Writes.Tools)); err == nil {
+			return s, nil
+		}
 	}
 	return wire.For(reasoning, tools)
 }

@@ -36,9 +36,17 @@ type history struct {
 
 // history reads a conversation. It belongs to one turn.
 func (g *Gateway) history(m *model, t *tenant.Tenant, req *conv.Request) *history {
-	h := &history{memory: g.memory, ledger: g.ledger, tenant: t.Name, model: m.ID, req: req}
+	h := &history{memory: g.memory, ledger: g.ledger, tenant: t.Name, model: m.identity(), req: req}
 	h.keys, h.end = g.memory.Follow(req)
 	return h
+}
+
+// identity names a model with the files it has now: with other ones its turns and prompts are others, too.
+func (m *model) identity() string {
+	if m.assets == nil {
+		return m.ID
+	}
+	return m.ID + " " + m.assets.id
 }
 
 // turn is what is remembered of an assistant message: nothing where the client sends it back with another
@@ -76,7 +84,7 @@ func (g *Gateway) follow(ctx context.Context, job *httpapi.Job, m *model, t *ten
 	}
 	tn.Output = &turn.Output{Max: maxRemembered}
 	h.report = h.ledger.Observe(&ledger.Prompt{
-		Key: ledger.Key{Tenant: t.Name, Model: m.ID, Session: p.req.Session},
+		Key: ledger.Key{Tenant: t.Name, Model: m.identity(), Session: p.req.Session},
 		IDs: p.IDs, Text: p.Text, Tokens: p.Tokens, Parts: preambles(p.page.Parts, p.Text), Owner: p.page.Owner,
 	})
 	g.told(ctx, l, tn.Request.ID, &h.report)
@@ -119,17 +127,34 @@ func (g *Gateway) told(ctx context.Context, l telemetry.Labels, id string, r *le
 
 // remember keeps what the model wrote, for when the conversation comes back.
 func (h *history) remember(m *model, p *made, out *turn.Output, told *event.Folder) {
-	if h == nil || !out.Whole {
+	if h == nil {
+		return
+	}
+	if !out.Whole {
+		h.ledger.Append(h.report.Ref, ledger.Answer{}) // the prompt was seen, and what came of it is not known
 		return
 	}
 	res, text, ids := &told.Result, string(out.Text), sampled(m.vocab, out)
 	h.ledger.Append(h.report.Ref, ledger.Answer{IDs: ids, Text: text, Parts: answerParts(text, res.Blocks, p.page.Next, h.ledger.Sum)})
-	if n := len(p.req.Messages); n > 0 {
-		if parts := p.req.Messages[n-1].Parts; len(parts) > 0 && parts[len(parts)-1].Volatile {
-			return // what stands between it and the turn is not what will stand there when it is gone
-		}
+	if p.page.Template == "request" || !lasting(p.req) {
+		return
 	}
 	h.memory.Put(h.tenant, h.model, h.end.Key(res.Blocks), &turnmemory.Turn{Before: p.page.Before, Text: text, IDs: ids, Reasoning: reasoningOf(res.Blocks)})
+}
+
+// lasting reports whether what stands before the turn will stand there for whoever sends the same conversation: not
+// where the last part is one that its client takes away again, nor where the answer goes on behind reasoning that
+// the client wrote, which conversations are not told apart by.
+func lasting(req *conv.Request) bool {
+	n := len(req.Messages)
+	if n == 0 {
+		return true
+	}
+	m := &req.Messages[n-1]
+	if k := len(m.Parts); k > 0 && m.Parts[k-1].Volatile {
+		return false
+	}
+	return !req.Prompting.Continue || sent(m) == ""
 }
 
 // sampled are the ids of what the model wrote, nil where the engine does not tell, or where they are not those of

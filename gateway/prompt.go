@@ -32,7 +32,7 @@ type made struct {
 }
 
 // prompt makes the prompt of a conversation: canonical form, the policy's plan, the rendered text and its
-// tokens.
+// tokens. What is remembered of its turns is in it either way; remembers says whether more is to be remembered.
 func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request, remembers bool) (*made, error) {
 	if req.Prompting.Template != "" && !t.ChatTemplate {
 		return nil, fault.At(fault.Invalid, "chat_template", "requests may not bring a template of their own here")
@@ -45,18 +45,24 @@ func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *c
 		return estimated(req)
 	}
 	p := &made{}
+	h := g.history(m, t, req)
 	if remembers {
-		p.history = g.history(m, t, req)
+		p.history = h
 	}
-	if p.history != nil && m.assets != nil && m.assets.files == nil {
-		req = prompt.Recall(req, p.history.turn) // so that the policy decides on it
+	if m.Renderer != "" || m.assets.files == nil {
+		req = prompt.Recall(req, h.turn) // so that the policy decides on it
 	}
-	page, err := g.render(ctx, m, t, req, p.history)
+	page, err := g.render(ctx, m, t, req, h)
 	if err != nil {
 		return nil, err
 	}
+	if n := len(page.Text); n/mostPerToken > m.Context {
+		f := fault.New(fault.Overflow, "the prompt has some %d tokens, the model's window is %d", estimate(n), m.Context)
+		f.Tokens, f.Limit = estimate(n), m.Context
+		return nil, f
+	}
 	p.page = page
-	p.Text, p.Stops, p.Prefill = page.Text, page.Stops, page.Prefill
+	p.Text, p.Stops, p.Prefill = page.Text, m.stops(page.Stops), page.Prefill
 	start := guest.Start{Choice: guest.Choice(req.Choice.Mode), Tools: len(req.Tools) > 0, Tail: []byte(page.Tail)}
 	decided := *req
 	switch page.Start {
@@ -73,6 +79,24 @@ func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	g.count(ctx, m, t, p)
 	return p, nil
 }
+
+// stops are those of a plan and the texts of the tokens that end a turn by the model's files, which an engine that
+// shows special tokens writes as text.
+func (m *model) stops(planned []string) []string {
+	if m.assets == nil || m.assets.files == nil {
+		return planned
+	}
+	out := slices.Clone(planned)
+	for _, s := range m.assets.files.Stops {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out[:min(len(out), maxStops)]
+}
+
+// maxStops is how many stop strings engines take.
+const maxStops = 8
 
 // enginePrompts reports whether the engine makes the prompt.
 func (m *model) enginePrompts() bool {
@@ -140,7 +164,7 @@ func (g *Gateway) release(p *made) {
 func (m *model) encode(dst *vocab.Encoded, p *prompt.Prompt, guarded bool) {
 	var untrusted []vocab.Span
 	if guarded {
-		untrusted = untrustedOf(p.Spans)
+		untrusted = untrustedOf(p)
 	}
 	stretch := func(from, to int) {
 		var guard *vocab.Guard
@@ -171,17 +195,29 @@ func (m *model) encode(dst *vocab.Encoded, p *prompt.Prompt, guarded bool) {
 	stretch(at, len(p.Text))
 }
 
-// untrustedOf are the stretches that users and tools wrote, and that tools' definitions say.
-func untrustedOf(spans []jinja.Span) []vocab.Span {
-	out := make([]vocab.Span, 0, len(spans)/2+1) // the template's stand between them
-	for _, s := range spans {
+// untrustedOf are the stretches that users and tools wrote, that tools' definitions say, and that the assistant is said
+// to have said: a model that repeats what it read writes it in other tokens. A turn in the form that models write
+// has markers of its own.
+func untrustedOf(p *prompt.Prompt) []vocab.Span {
+	out := make([]vocab.Span, 0, len(p.Spans)/2+1) // the template's stand between them
+	next := 0                                      // of the splices
+	for _, s := range p.Spans {
 		switch s.Origin.Kind {
 		case jinja.FromUser, jinja.FromToolResult, jinja.FromToolSchema:
-			if n := len(out); n > 0 && out[n-1].To == s.Start {
-				out[n-1].To = s.End
-			} else {
-				out = append(out, vocab.Span{From: s.Start, To: s.End})
+		case jinja.FromAssistant:
+			for next < len(p.Splices) && p.Splices[next].To <= s.Start {
+				next++
 			}
+			if next < len(p.Splices) && p.Splices[next].Begin < s.End {
+				continue
+			}
+		default:
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].To == s.Start {
+			out[n-1].To = s.End
+		} else {
+			out = append(out, vocab.Span{From: s.Start, To: s.End})
 		}
 	}
 	return out
@@ -214,6 +250,10 @@ func (m *model) engineModel() string {
 func (m *model) simulated() bool {
 	return !slices.ContainsFunc(m.engines, func(e *engine) bool { return e.config.Sim == nil })
 }
+
+// mostPerToken is more than any text of some length has of bytes for each token: one beyond it is not worth being cut
+// into tokens.
+const mostPerToken = 32
 
 // bytesPerToken is what English prose and code come to with vocabularies of 100,000 and more.
 const bytesPerToken = 4

@@ -3,10 +3,13 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/gateway/internal/assemble"
 	"github.com/weirgate/weir/gateway/internal/config"
@@ -27,16 +30,29 @@ func (g *Gateway) render(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	if m.Renderer != "" {
 		return g.renderByPlugin(m, t, req)
 	}
-	ops, err := g.plan(m, t, req)
+	ops, policy, err := g.planBy(m, t, req)
 	if err != nil {
 		return nil, err
 	}
-	return m.assets.template.Render(ctx, g.input(m, req, ops, h))
+	p, err := m.assets.template.Render(ctx, g.input(m, req, ops, h))
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Plugin || policy == nil {
+		return p, err
+	}
+	// The plan does not fit the conversation: that is a failure of the policy like others.
+	err = fmt.Errorf("%w: %w", host.ErrProtocol, err)
+	policy.Report(t.Name, err)
+	if err := g.policyFailed(m, policy.Name, abi.ExportPlan, err); err != nil {
+		return nil, err
+	}
+	return m.assets.template.Render(ctx, g.input(m, req, nil, h))
 }
 
 // input is what a chat template gets.
 func (g *Gateway) input(m *model, req *conv.Request, ops []plan.Op, h *history) *prompt.Input {
-	in := &prompt.Input{Request: req, Plan: ops, ToolName: assemble.ToolName, Write: m.write, Sum: g.ledger.Sum}
+	in := &prompt.Input{Request: req, Plan: ops, ToolName: assemble.ToolName, Sum: g.ledger.Sum}
+	if m.style.Whole() { // else what it cannot write would be lost
+		in.Write = m.write
+	}
 	if h != nil {
 		in.Turns = h.turn
 	}
@@ -62,26 +78,32 @@ func wireKind(k prompt.BlockKind) wire.Kind {
 	return wire.Text
 }
 
-// plan asks the model's policy. One that fails ends the turn, unless its failure policy says that the prompt
-// is then made as if there were no policy.
+// plan is planBy for who does not ask whose plan it is.
 func (g *Gateway) plan(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, error) {
+	ops, _, err := g.planBy(m, t, req)
+	return ops, err
+}
+
+// planBy asks the model's policy, and says which plugin that is. One that fails ends the turn, unless its failure
+// policy says that the prompt is then made as if there were no policy: then there is no plugin either.
+func (g *Gateway) planBy(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, *plughost.Plugin, error) {
 	rows, err := outline.Of(req, m.Thinking, assemble.ToolName)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.PolicyPlugin == "" {
 		ops, err := m.planner.Ops(rows)
 		if err != nil {
 			p := m.planner.Plugin()
 			p.Report("", err)
-			return nil, g.policyFailed(m, p.Name, abi.ExportPlan, err)
+			return nil, nil, g.policyFailed(m, p.Name, abi.ExportPlan, err)
 		}
-		return ops, nil
+		return ops, m.planner.Plugin(), nil
 	}
 	for {
 		p, err := g.registry.Lookup(m.PolicyPlugin)
 		if err != nil {
-			return nil, g.policyFailed(m, m.PolicyPlugin, abi.ExportPlan, err)
+			return nil, nil, g.policyFailed(m, m.PolicyPlugin, abi.ExportPlan, err)
 		}
 		r, err := p.Planner(policyPluginConfig(p))
 		var ops []plan.Op
@@ -90,12 +112,12 @@ func (g *Gateway) plan(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op
 		}
 		switch {
 		case err == nil:
-			return ops, nil
+			return ops, p, nil
 		case errors.Is(err, plughost.ErrRetired) && g.replaced(m.PolicyPlugin, p):
 			continue
 		}
 		p.Report(t.Name, err)
-		return nil, g.policyFailed(m, m.PolicyPlugin, abi.ExportPlan, err)
+		return nil, nil, g.policyFailed(m, m.PolicyPlugin, abi.ExportPlan, err)
 	}
 }
 
@@ -165,10 +187,15 @@ func (g *Gateway) renderedBy(req *conv.Request, r *plan.Rendered) *prompt.Prompt
 	for i, s := range r.Spans {
 		p.Spans[i] = jinja.Span{Start: s.Start, End: s.End, Origin: jinja.Origin{Kind: originOf(s.Source), Message: s.Message, Part: s.Part}}
 		if kind := partKind(req, s); kind != ledger.Template {
-			p.Parts = append(p.Parts, ledger.Part{Kind: kind, Message: s.Message, Part: s.Part, Start: s.Start, End: s.End})
+			part := ledger.Part{Kind: kind, Message: s.Message, Part: s.Part, Start: s.Start, End: s.End}
+			if kind == ledger.Call {
+				part.Canonical = g.ledger.Sum(req.Messages[s.Message].Parts[s.Part].Call.Arguments) // it is printed in another form
+			}
+			p.Parts = append(p.Parts, part)
 			last = s.End
 		}
 	}
+	p.Parts = g.withDropped(p.Parts, req)
 	p.Before = r.Text[last:]
 	p.Tail = p.Before[max(0, len(p.Before)-abi.MaxPromptTail):]
 	for _, op := range r.Ops {
@@ -182,6 +209,39 @@ func (g *Gateway) renderedBy(req *conv.Request, r *plan.Rendered) *prompt.Prompt
 		}
 	}
 	return p
+}
+
+// withDropped adds the reasoning that a renderer left out, in its order, so that the ledger knows who dropped it.
+func (g *Gateway) withDropped(parts []ledger.Part, req *conv.Request) []ledger.Part {
+	type place struct{ message, part int }
+	shown := map[place]bool{}
+	for _, p := range parts {
+		if p.Kind == ledger.Reasoning {
+			shown[place{p.Message, p.Part}] = true
+		}
+	}
+	var out []ledger.Part
+	end := 0 // of the last part in out
+	for i := range req.Messages {
+		for j := range req.Messages[i].Parts {
+			q := &req.Messages[i].Parts[j]
+			if q.Kind != conv.Reasoning || q.Text == "" || shown[place{i, j}] {
+				continue
+			}
+			n := slices.IndexFunc(parts, func(p ledger.Part) bool {
+				return p.Kind != ledger.ToolSchema && (p.Message > i || p.Message == i && p.Part > j)
+			})
+			if n < 0 {
+				n = len(parts)
+			}
+			if n > 0 {
+				end = parts[n-1].End
+			}
+			out = append(append(out, parts[:n]...), ledger.Part{Kind: ledger.Reasoning, Message: i, Part: j, Start: end, End: end, Canonical: g.ledger.Sum(q.Text)})
+			parts = parts[n:]
+		}
+	}
+	return append(out, parts...)
 }
 
 func originOf(s plan.Source) jinja.OriginKind {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/modelfile"
@@ -46,8 +47,13 @@ func (s *Survey) note(m *config.Model, a *assets, c *config.Config) {
 	if a != nil {
 		files = a.files
 		for _, w := range files.Warnings {
-			say("%s", w)
+			if m.Renderer == "" || !strings.Contains(w, "chat template") {
+				say("%s", w)
+			}
 		}
+	}
+	if m.Renderer != "" && m.Tools == "" && m.Parser == "" {
+		say("no parser reads tool calls (tools or parser): what renderer %s has the model write of them is text", m.Renderer)
 	}
 	var real, text *config.Engine
 	for _, name := range m.Engines {

@@ -20,6 +20,11 @@ func (g *Gateway) Tokenize(ctx context.Context, c *httpapi.Call, r *surface.Toke
 	if err != nil {
 		return nil, err
 	}
+	permit, err := t.Acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer permit.Release()
 	m := s.models[cm.ID]
 	if m.vocab == nil {
 		return nil, noVocabulary(m)

@@ -9,10 +9,14 @@ import (
 type methods struct {
 	str, dict, list, number filterFunc
 	unsafeDict, unsafeList  bool // the sandbox refuses it
+	hidden                  bool // and of any object
 }
 
 func methodsOf(name string) methods {
-	m := methods{str: strMethods(name), dict: dictMethods(name), list: listMethods(name), number: numberMethods(name)}
+	m := methods{
+		str: strMethods(name), dict: dictMethods(name), list: listMethods(name), number: numberMethods(name),
+		hidden: strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"),
+	}
 	switch name {
 	case "clear", "pop":
 		m.unsafeDict, m.unsafeList = true, true
@@ -48,7 +52,7 @@ func (st *state) attr(v Value, name string, m *methods) (Value, error) {
 	if v.k <= kUndef {
 		return v, v.undefErr()
 	}
-	if strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") || v.k == kDict && m.unsafeDict || v.k == kList && m.unsafeList {
+	if m.hidden || v.k == kDict && m.unsafeDict || v.k == kList && m.unsafeList {
 		return unsafeAttr(v, name), nil
 	}
 	if f := m.of(v); f != nil {
@@ -90,9 +94,9 @@ func plainAttr(v Value, name string) (Value, bool) {
 		if l := v.p.(*list); l.group {
 			switch name {
 			case "grouper":
-				return l.v[0], true
+				return v.items()[0], true
 			case "list":
-				return l.v[1], true
+				return v.items()[1], true
 			}
 		}
 		return Value{}, false

@@ -57,6 +57,7 @@ type (
 		pos pos
 		of  expr
 		key expr
+		m   *methods // of a key that is a constant string; else nil
 	}
 	slice struct {
 		pos          pos
@@ -74,14 +75,16 @@ type (
 		of   expr // nil in a filter block
 		name string
 		fn   filterFunc // nil when there is none of that name
+		json bool       // it is tojson
 		arguments
 	}
 	testExpr struct {
-		pos  pos
-		of   expr
-		name string
-		fn   testFunc
-		not  bool
+		pos   pos
+		of    expr
+		name  string
+		fn    testFunc
+		kinds kinds // those for which it is true, where it asks for nothing else; else empty
+		not   bool
 		arguments
 	}
 	binary struct {
@@ -114,7 +117,7 @@ type (
 	comparison struct {
 		pos   pos
 		first expr
-		ops   []string
+		ops   []relation
 		rest  []expr
 	}
 	conditional struct {
@@ -211,7 +214,8 @@ type function struct {
 	defaults []expr // of the last parameters
 	body     []stmt
 	scope    scope
-	slots    int // variables in all its scopes
+	slots    int  // variables in all its scopes
+	kept     bool // something in it may keep its variables beyond a call
 
 	reads                   []string // special names that the body reads
 	caller, kwargs, varargs int      // slots of the special parameters, -1 where not used

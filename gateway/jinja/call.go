@@ -1,5 +1,7 @@
 package jinja
 
+import "slices"
+
 type (
 	filterFunc func(st *state, in Value, a *args) (Value, error)
 	testFunc   func(st *state, in Value, a *args) (bool, error)
@@ -54,19 +56,20 @@ func (n *call) with(st *state, caller *Value) (Value, error) {
 	if err != nil {
 		return fn, err
 	}
+	with := a
 	if caller != nil {
-		a = &args{a.pos, append(a.kw, named{"caller", *caller})}
+		with = &args{a.pos, append(slices.Clone(a.kw), named{"caller", *caller})}
 	}
 	if err := st.tick(1); err != nil {
 		return fn, err
 	}
 	var v Value
 	if method != nil {
-		v, err = method(st, fn, a)
+		v, err = method(st, fn, with)
 	} else {
-		v, err = st.invoke(fn, a)
+		v, err = st.invoke(fn, with)
 	}
-	st.stack = st.stack[:mark]
+	st.drop(a, mark)
 	return v, err
 }
 
@@ -88,7 +91,7 @@ func (n *call) direct(st *state) (done bool, err error) {
 	if err != nil {
 		return true, at(err, n.pos)
 	}
-	st.stack = st.stack[:mark]
+	st.drop(a, mark)
 	return true, nil
 }
 
@@ -135,26 +138,6 @@ func (n *filterExpr) apply(st *state, v Value) (Value, error) {
 	if err != nil {
 		return v, at(err, n.pos)
 	}
-	st.stack = st.stack[:mark]
+	st.drop(a, mark)
 	return v, nil
-}
-
-func (n *testExpr) eval(st *state) (Value, error) {
-	v, err := n.of.eval(st)
-	if err != nil {
-		return v, err
-	}
-	if n.fn == nil {
-		return v, at(fail(RuntimeError, "No test named %s found.", quote(n.name)), n.pos)
-	}
-	a, mark, err := n.values(st)
-	if err != nil {
-		return v, err
-	}
-	ok, err := n.fn(st, v, a)
-	if err != nil {
-		return v, at(err, n.pos)
-	}
-	st.stack = st.stack[:mark]
-	return Bool(ok != n.not), nil
 }

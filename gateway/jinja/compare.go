@@ -4,8 +4,31 @@ import (
 	"cmp"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 )
+
+// relation is an operator that compares.
+type relation uint8
+
+const (
+	noRelation relation = iota
+	isEqual
+	isUnequal
+	isLess
+	isLessOrEqual
+	isGreater
+	isGreaterOrEqual
+	isIn
+	isNotIn
+)
+
+var relationNames = [...]string{"", "==", "!=", "<", "<=", ">", ">=", "in", "not in"}
+
+// relationOf is the operator of a name, noRelation where there is none.
+func relationOf(name string) relation {
+	return relation(max(0, slices.Index(relationNames[:], name)))
+}
 
 // maxNesting is how deep containers may be nested for what walks through them.
 const maxNesting = 500
@@ -123,28 +146,28 @@ func compareNumbers(a, b Value) (int, bool) {
 	return new(big.Float).SetFloat64(f).Cmp(new(big.Float).SetInt(b.big())), true
 }
 
-// order compares a and b for the operator named, one of < <= > >=.
-func (st *state) order(name string, a, b Value) (bool, error) {
-	c, ok, err := st.compare(name, a, b, 0)
+// order compares a and b with an operator, one of < <= > >=.
+func (st *state) order(op relation, a, b Value) (bool, error) {
+	c, ok, err := st.compare(op, a, b, 0)
 	if err != nil || !ok {
 		return false, err
 	}
-	switch name {
-	case "<":
+	switch op {
+	case isLess:
 		return c < 0, nil
-	case "<=":
+	case isLessOrEqual:
 		return c <= 0, nil
-	case ">":
+	case isGreater:
 		return c > 0, nil
 	}
 	return c >= 0, nil
 }
 
 // less is a < b.
-func (st *state) less(a, b Value) (bool, error) { return st.order("<", a, b) }
+func (st *state) less(a, b Value) (bool, error) { return st.order(isLess, a, b) }
 
 // compare orders a and b; ok is false where no order holds, as with NaN.
-func (st *state) compare(name string, a, b Value, depth int) (c int, ok bool, err error) {
+func (st *state) compare(op relation, a, b Value, depth int) (c int, ok bool, err error) {
 	if err := st.tick(1); err != nil {
 		return 0, false, err
 	}
@@ -169,12 +192,12 @@ func (st *state) compare(name string, a, b Value, depth int) (c int, ok bool, er
 				return 0, false, err
 			}
 			if !same {
-				return st.compare(name, x[i], y[i], depth+1)
+				return st.compare(op, x[i], y[i], depth+1)
 			}
 		}
 		return cmp.Compare(len(x), len(y)), true, nil
 	}
-	return 0, false, fail(TypeError, "'%s' not supported between instances of '%s' and '%s'", name, a.typeName(), b.typeName())
+	return 0, false, fail(TypeError, "'%s' not supported between instances of '%s' and '%s'", relationNames[op], a.typeName(), b.typeName())
 }
 
 // contains is x in v.

@@ -8,13 +8,15 @@ import (
 )
 
 // smallDict is up to how many members a dict is searched without an index.
-const smallDict = 8
+const smallDict = 12
 
 // dict is an ordered dict. It does not change once others can see it, except in a namespace.
 type dict struct {
 	keys, vals []Value
 	strs       map[string]int32  // places of string keys, when there are many members
 	rest       map[dictKey]int32 // places of other keys
+	kept       *kept
+	lent       lent[dict]
 }
 
 // dictKey is a hashable value that is no string; equal ones are the same key, as 1, 1.0 and True are.
@@ -29,7 +31,8 @@ func newDict(n int) *dict {
 	if n <= 0 {
 		return &dict{}
 	}
-	return &dict{keys: make([]Value, 0, n), vals: make([]Value, 0, n)}
+	both := make([]Value, 2*n)
+	return &dict{keys: both[:0:n], vals: both[n:n]}
 }
 
 func (d *dict) value() Value { return Value{k: kDict, p: d} }
@@ -37,13 +40,22 @@ func (d *dict) len() int     { return len(d.keys) }
 
 // get finds a string key.
 func (d *dict) get(name string) (Value, bool) {
-	if i := d.find(name); i >= 0 {
-		return d.vals[i], true
+	if v := d.find(name); v != nil {
+		return *v, true
 	}
 	return Value{}, false
 }
 
-func (d *dict) find(name string) int {
+// find is where the value of a string key is, nil where there is none.
+func (d *dict) find(name string) *Value {
+	if i := d.place(name); i >= 0 {
+		return &d.vals[i]
+	}
+	return nil
+}
+
+// place is the index of a string key, -1 where there is none.
+func (d *dict) place(name string) int {
 	if d.strs != nil {
 		if i, ok := d.strs[name]; ok {
 			return int(i)
@@ -77,7 +89,7 @@ func (d *dict) lookup(st *state, key Value) (Value, bool, error) {
 // set sets a string key.
 func (d *dict) set(key, v Value) {
 	key = key.flat()
-	if i := d.find(key.s); i >= 0 {
+	if i := d.place(key.s); i >= 0 {
 		d.vals[i] = v
 		return
 	}
@@ -194,7 +206,7 @@ func (w *view) name() string {
 	return "dict_items"
 }
 
-func (w *view) at(i int) Value {
+func (w *view) item(i int) Value {
 	switch w.what {
 	case 'k':
 		return w.d.keys[i]

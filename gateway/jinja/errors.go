@@ -103,6 +103,9 @@ func spot(err error) (p *pos, line, col *int) {
 
 // at puts a place on an error that has none.
 func at(err error, where pos) error {
+	if err == nil {
+		return nil
+	}
 	if p, _, _ := spot(err); p != nil && *p == 0 {
 		*p = where
 	}

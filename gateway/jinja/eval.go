@@ -5,14 +5,38 @@ import "slices"
 func (n *constant) eval(*state) (Value, error) { return n.v, nil }
 
 func (n *variable) eval(st *state) (Value, error) {
+	if v := n.at(st); v.k != kMissing {
+		return *v, nil
+	}
+	return undefinedName(n.name), nil
+}
+
+// ref is where the value of an expression is: where it is kept already, else in tmp. Nothing is set while an expression
+// is evaluated, so that it stays what it is for as long.
+func (st *state) ref(e expr, tmp *Value) (v *Value, err error) {
+	switch e := e.(type) {
+	case *constant:
+		return &e.v, nil
+	case *variable:
+		if v := e.at(st); v.k != kMissing {
+			return v, nil
+		}
+	case *getattr:
+		if v := e.member(st); v != nil {
+			return v, nil
+		}
+	}
+	*tmp, err = e.eval(st)
+	return tmp, err
+}
+
+// at is where the variable is.
+func (n *variable) at(st *state) *Value {
 	f := st.f
 	for range n.hops {
 		f = f.up
 	}
-	if v := f.slots[n.slot]; v.k != kMissing {
-		return v, nil
-	}
-	return undefinedName(n.name), nil
+	return &f.slots[n.slot]
 }
 
 // eval of a target's attribute is never asked for.
@@ -57,17 +81,33 @@ func (n *dictExpr) eval(st *state) (Value, error) {
 	return d.value(), nil
 }
 
-func (n *getattr) eval(st *state) (Value, error) {
-	of, err := n.of.eval(st)
-	if err != nil {
-		return of, err
+// member is where the attribute is, if it is a member of a dict that a variable holds; else nil.
+func (n *getattr) member(st *state) *Value {
+	if of, ok := n.of.(*variable); ok {
+		if of := of.at(st); of.k == kDict && n.m.dict == nil && !n.m.unsafeDict {
+			return of.dict().find(n.attr)
+		}
 	}
-	if of.k == kDict && n.m.dict == nil { // what templates do most
-		if v, ok := of.p.(*dict).get(n.attr); ok && !n.m.unsafeDict {
+	return nil
+}
+
+func (n *getattr) eval(st *state) (Value, error) {
+	var tmp Value
+	of, err := st.ref(n.of, &tmp)
+	if err != nil {
+		return *of, err
+	}
+	switch { // what templates do most
+	case of.k == kDict && n.m.dict == nil && !n.m.unsafeDict:
+		if v := of.dict().find(n.attr); v != nil {
+			return *v, nil
+		}
+	case of.k == kLoop && !n.m.hidden:
+		if v, ok, err := of.p.(*loop).attr(st, n.attr); ok && err == nil {
 			return v, nil
 		}
 	}
-	v, err := st.attr(of, n.attr, &n.m)
+	v, err := st.attr(*of, n.attr, &n.m)
 	if err != nil {
 		return v, at(err, n.pos)
 	}
@@ -75,20 +115,26 @@ func (n *getattr) eval(st *state) (Value, error) {
 }
 
 func (n *getitem) eval(st *state) (Value, error) {
-	of, err := n.of.eval(st)
+	var tmps [2]Value
+	of, err := st.ref(n.of, &tmps[0])
 	if err != nil {
-		return of, err
+		return *of, err
 	}
-	key, err := n.key.eval(st)
+	key, err := st.ref(n.key, &tmps[1])
 	if err != nil {
-		return key, err
+		return *key, err
 	}
-	if of.k == kDict && key.k == kStr && key.len() < scanBytes {
-		if v, ok := of.p.(*dict).get(key.str()); ok {
-			return v, nil
+	switch { // what templates do most
+	case of.k == kDict && key.k == kStr && key.len() < scanBytes:
+		if v := of.dict().find(key.str()); v != nil {
+			return *v, nil
 		}
+	case of.k == kList && key.k == kInt && key.n < uint64(len(of.items())):
+		return of.items()[key.n], nil
+	case of.k == kStr && n.m != nil && n.m.str == nil && !n.m.hidden:
+		return undefinedAttr(*of, key.s), nil
 	}
-	v, err := st.item(of, key)
+	v, err := st.item(*of, *key)
 	if err != nil {
 		return v, at(err, n.pos)
 	}
@@ -138,81 +184,6 @@ func (n *binary) eval(st *state) (Value, error) {
 	return v, nil
 }
 
-// eval adds from left to right; neighbours that are plain strings are put together at once.
-func (n *sum) eval(st *state) (Value, error) {
-	base := len(st.stack)
-	defer func() { st.stack = st.stack[:base] }()
-	var acc Value
-	for i, t := range n.terms {
-		v, err := t.eval(st)
-		if err != nil {
-			return v, err
-		}
-		plain := v.k == kStr && v.f&markup == 0
-		switch {
-		case plain && (i == 0 || len(st.stack) > base):
-			st.stack = append(st.stack, v)
-			continue
-		case i == 0:
-			acc = v
-			continue
-		case len(st.stack) > base:
-			acc, err = st.concat(st.stack[base:])
-			st.stack = st.stack[:base]
-		}
-		if err == nil {
-			acc, err = st.arith(opAdd, acc, v)
-		}
-		if err != nil {
-			return acc, at(err, n.pos)
-		}
-		if acc.k == kStr && acc.f&markup == 0 {
-			st.stack = append(st.stack, acc)
-		}
-	}
-	if len(st.stack) > base {
-		v, err := st.concat(st.stack[base:])
-		if err != nil {
-			return v, at(err, n.pos)
-		}
-		return v, nil
-	}
-	return acc, nil
-}
-
-func (n *joined) eval(st *state) (Value, error) {
-	base := len(st.stack)
-	defer func() { st.stack = st.stack[:base] }()
-	for _, p := range n.parts {
-		v, err := p.eval(st)
-		if err == nil && v.k != kStr {
-			v, err = st.toStr(v)
-		}
-		if err != nil {
-			return v, at(err, n.pos)
-		}
-		st.stack = append(st.stack, v)
-	}
-	v, err := st.concat(st.stack[base:])
-	if err != nil {
-		return v, at(err, n.pos)
-	}
-	return v, nil
-}
-
-func (n *logical) eval(st *state) (Value, error) {
-	l, err := n.l.eval(st)
-	if err != nil || l.truth() != n.and {
-		return l, err
-	}
-	return n.r.eval(st)
-}
-
-func (n *not) eval(st *state) (Value, error) {
-	v, err := n.of.eval(st)
-	return Bool(!v.truth()), err
-}
-
 func (n *unary) eval(st *state) (Value, error) {
 	v, err := n.of.eval(st)
 	if err != nil {
@@ -229,52 +200,7 @@ func (n *unary) eval(st *state) (Value, error) {
 	return v, nil
 }
 
-func (n *comparison) eval(st *state) (Value, error) {
-	l, err := n.first.eval(st)
-	if err != nil {
-		return l, err
-	}
-	for i, op := range n.ops {
-		r, err := n.rest[i].eval(st)
-		if err != nil {
-			return r, err
-		}
-		var ok bool
-		switch op {
-		case "==", "!=":
-			ok, err = st.equal(l, r)
-			ok = ok == (op == "==")
-		case "in", "not in":
-			ok, err = st.contains(r, l)
-			ok = ok == (op == "in")
-		default:
-			ok, err = st.order(op, l, r)
-		}
-		if err != nil {
-			return r, at(err, n.pos)
-		}
-		if !ok {
-			return Bool(false), nil
-		}
-		l = r
-	}
-	return Bool(true), nil
-}
-
-func (n *conditional) eval(st *state) (Value, error) {
-	v, err := n.test.eval(st)
-	switch {
-	case err != nil:
-		return v, err
-	case v.truth():
-		return n.then.eval(st)
-	case n.els != nil:
-		return n.els.eval(st)
-	}
-	return undefinedHint("the inline if-expression evaluated to false and no else section was defined."), nil
-}
-
-// args are the values of arguments. Who keeps pos clones it.
+// args are the values of arguments. Who keeps them clones them.
 type args struct {
 	pos []Value
 	kw  []named
@@ -285,13 +211,22 @@ type named struct {
 	v    Value
 }
 
-// values evaluates arguments. They are valid until the stack is cut to mark.
+// none reports that there are no arguments.
+func (n *arguments) none() bool {
+	return len(n.given) == 0 && len(n.kw) == 0 && n.star == nil && n.dict == nil
+}
+
+// values evaluates arguments. They are valid until drop, which gets mark.
 func (n *arguments) values(st *state) (a *args, mark int, err error) {
 	mark = len(st.stack)
-	if len(n.given) == 0 && n.star == nil && len(n.kw) == 0 && n.dict == nil {
+	if n.none() {
 		return &st.none, mark, nil
 	}
-	a = &args{}
+	if last := len(st.spare) - 1; last >= 0 {
+		a, st.spare = st.spare[last], st.spare[:last]
+	} else {
+		a = &args{}
+	}
 	for _, e := range n.given {
 		v, err := e.eval(st)
 		if err != nil {
@@ -320,6 +255,16 @@ func (n *arguments) values(st *state) (a *args, mark int, err error) {
 		err = st.spread(a, v)
 	}
 	return a, mark, err
+}
+
+// drop gives back what values returned.
+func (st *state) drop(a *args, mark int) {
+	st.stack = st.stack[:mark]
+	if a != &st.none {
+		clear(a.kw)
+		a.pos, a.kw = nil, a.kw[:0]
+		st.spare = append(st.spare, a)
+	}
 }
 
 // spreadList adds the items of a list to the stack.

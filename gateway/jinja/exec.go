@@ -4,23 +4,14 @@ func (n *textStmt) exec(st *state) (flow, error) {
 	if err := st.tick(1); err != nil {
 		return goOn, err
 	}
-	return goOn, st.emit(n.v)
+	return goOn, st.emit(&n.v)
 }
 
 func (n *output) exec(st *state) (flow, error) {
 	if err := st.tick(1); err != nil {
 		return goOn, at(err, n.pos)
 	}
-	if c, ok := n.of.(*call); ok {
-		if done, err := c.direct(st); done || err != nil {
-			return goOn, at(err, n.pos)
-		}
-	}
-	v, err := n.of.eval(st)
-	if err == nil {
-		err = st.emit(v)
-	}
-	if err != nil {
+	if err := st.printed(n.of); err != nil {
 		return goOn, at(err, n.pos)
 	}
 	return goOn, nil
@@ -28,11 +19,11 @@ func (n *output) exec(st *state) (flow, error) {
 
 func (n *ifStmt) exec(st *state) (flow, error) {
 	for i, t := range n.tests {
-		v, err := t.eval(st)
+		ok, err := st.holds(t)
 		if err != nil {
 			return goOn, err
 		}
-		if v.truth() {
+		if ok {
 			return st.run(n.bodies[i])
 		}
 	}
@@ -149,7 +140,7 @@ func (n *filterBlock) exec(st *state) (flow, error) {
 			err = fail(TypeError, "a filter block must give a str, not %s", v.typeName())
 		}
 		if err == nil {
-			err = st.emit(v)
+			err = st.emit(&v)
 		}
 	}
 	if err != nil {
@@ -186,7 +177,7 @@ func (n *callBlock) exec(st *state) (flow, error) {
 	caller := Value{k: kMacro, p: &macro{n.def, st.f}}
 	v, err := n.call.with(st, &caller)
 	if err == nil {
-		err = st.emit(v)
+		err = st.emit(&v)
 	}
 	if err != nil {
 		return goOn, at(err, n.pos)

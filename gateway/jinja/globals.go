@@ -13,14 +13,17 @@ const maxRange = 100_000
 // isGlobal reports whether templates have a function of that name.
 func isGlobal(name string) bool {
 	switch name {
-	case "range", "dict", "namespace", "cycler", "joiner", "lipsum", "raise_exception", "strftime_now":
+	case "range", "dict", "namespace", "cycler", "joiner", "lipsum", "raise_exception", nowFunction:
 		return true
 	}
 	return false
 }
 
+// nowFunction is the one that templates have where a render has a time.
+const nowFunction = "strftime_now"
+
 // global is a function that every template has, missing where there is none.
-func (st *state) global(name string) Value {
+func global(name string) Value {
 	switch name {
 	case "range":
 		return native(name, globalRange)
@@ -51,10 +54,8 @@ func (st *state) global(name string) Value {
 		})
 	case "raise_exception":
 		return native(name, globalRaise)
-	case "strftime_now":
-		if !st.now.IsZero() {
-			return native(name, globalNow)
-		}
+	case nowFunction:
+		return native(name, globalNow)
 	}
 	return Value{}
 }
@@ -137,11 +138,11 @@ func globalRaise(st *state, a *args) (Value, error) {
 }
 
 func globalNow(st *state, a *args) (Value, error) {
-	p, err := a.bind("strftime_now", "format")
+	p, err := a.bind(nowFunction, "format")
 	if err != nil {
 		return Value{}, err
 	}
-	format, err := stringArg(p[0], "strftime_now")
+	format, err := stringArg(p[0], nowFunction)
 	if err != nil {
 		return format, err
 	}

@@ -2,18 +2,26 @@ package jinja
 
 import "slices"
 
-// seq is a walk through a value.
+// seq is a walk through a value: through the items of a list, the members of a dict, or what a function gives.
 type seq struct {
-	items []Value // what is left, when next is nil
+	items []Value // what is left
+	view  *view
+	at    int // of the view
 	gen   func(st *state) (Value, bool, error)
 	size  int // how many there are in all, -1 where it is not known
 }
 
 func (q *seq) next(st *state) (Value, bool, error) {
-	if q.gen != nil {
+	switch {
+	case q.gen != nil:
 		return q.gen(st)
-	}
-	if len(q.items) == 0 {
+	case q.view != nil:
+		if q.at == q.view.d.len() {
+			return Value{}, false, nil
+		}
+		q.at++
+		return q.view.item(q.at - 1), true, st.tick(1)
+	case len(q.items) == 0:
 		return Value{}, false, nil
 	}
 	v := q.items[0]
@@ -36,21 +44,18 @@ func (st *state) iterate(v Value) (*seq, error) {
 			return r.at(i - 1), true, st.tick(1)
 		}}, nil
 	case kView:
-		w, i := v.p.(*view), 0
-		return &seq{size: w.d.len(), gen: func(st *state) (Value, bool, error) {
-			if i >= w.d.len() {
-				return Value{}, false, nil
-			}
-			i++
-			return w.at(i - 1), true, st.tick(1)
-		}}, nil
+		w := v.p.(*view)
+		return &seq{view: w, size: w.d.len()}, nil
 	case kStr:
 		return characters(v.flat()), nil
 	case kLoop:
 		l := v.p.(*loop)
 		return &seq{size: -1, gen: func(st *state) (Value, bool, error) {
-			e, ok, err := l.step(st)
-			return tuple(e, v), ok, err
+			e, err := l.step(st)
+			if err != nil || e == nil {
+				return Value{}, false, err
+			}
+			return tuple(*e, v), true, nil
 		}}, nil
 	}
 	items, err := st.slice(v)
@@ -112,7 +117,7 @@ func (st *state) slice(v Value) ([]Value, error) {
 
 // drain is what is left of a walk.
 func (st *state) drain(q *seq) ([]Value, error) {
-	if q.gen == nil {
+	if q.gen == nil && q.view == nil {
 		out := q.items
 		q.items = nil
 		return out, nil
@@ -135,58 +140,85 @@ func (st *state) drain(q *seq) ([]Value, error) {
 
 // loop is the loop variable.
 type loop struct {
-	q         *seq
-	n         *forStmt
-	up        *frame // around a recursive loop
-	index     int    // from 0, -1 before the first
-	size      int    // -1 while it is not known
-	depth     int
-	cur, prev Value
-	ahead     Value // the next item, when it was looked at
-	peeked    bool
-	more      bool  // there is a next one, when peeked
-	changed   Value // the arguments of the last call of changed
+	n       *forStmt
+	up      *frame  // around a recursive loop
+	items   []Value // all of them, where a list is walked through
+	ahead   *ahead  // else
+	index   int     // from 0, -1 before the first
+	size    int     // -1 while it is not known
+	depth   int
+	changed *Value // the arguments of the last call of changed
 }
 
-// step goes to the next item.
-func (l *loop) step(st *state) (Value, bool, error) {
-	v, ok := l.ahead, l.more
-	if !l.peeked {
-		var err error
-		if v, ok, err = l.q.next(st); err != nil {
-			return v, false, err
+// ahead walks through what is no list, and looks at the next item before it is its turn.
+type ahead struct {
+	q               *seq
+	prev, cur, next Value
+	peeked          bool
+	more            bool // there is a next one, when peeked
+}
+
+// step goes to the next item, nil at the end.
+func (l *loop) step(st *state) (*Value, error) {
+	if l.ahead == nil {
+		if l.index+1 >= len(l.items) {
+			return nil, nil
 		}
+		l.index++
+		return &l.items[l.index], nil
 	}
-	l.peeked = false
-	if !ok {
-		l.peeked, l.more = true, false
-		return Value{}, false, nil
+	a := l.ahead
+	if more, err := a.peek(st); err != nil || !more {
+		return nil, err
 	}
 	l.index++
-	l.prev, l.cur = l.cur, v
-	return v, true, nil
+	a.prev, a.cur, a.peeked = a.cur, a.next, false
+	return &a.cur, nil
 }
 
-func (l *loop) peek(st *state) (Value, bool, error) {
-	if !l.peeked {
-		v, ok, err := l.q.next(st)
+func (a *ahead) peek(st *state) (bool, error) {
+	if !a.peeked {
+		v, ok, err := a.q.next(st)
 		if err != nil {
-			return v, false, err
+			return false, err
 		}
-		l.ahead, l.more, l.peeked = v, ok, true
+		a.next, a.more, a.peeked = v, ok, true
 	}
-	return l.ahead, l.more, nil
+	return a.more, nil
+}
+
+// peek is the next item, nil where there is none.
+func (l *loop) peek(st *state) (*Value, error) {
+	if l.ahead == nil {
+		if l.index+1 >= len(l.items) {
+			return nil, nil
+		}
+		return &l.items[l.index+1], nil
+	}
+	if more, err := l.ahead.peek(st); err != nil || !more {
+		return nil, err
+	}
+	return &l.ahead.next, nil
+}
+
+// last is the item before.
+func (l *loop) last() Value {
+	if l.ahead == nil {
+		return l.items[l.index-1]
+	}
+	return l.ahead.prev
 }
 
 func (l *loop) length(st *state) (int, error) {
 	if l.size < 0 {
-		rest, err := st.drain(l.q)
+		a := l.ahead
+		rest, err := st.drain(a.q)
 		if err != nil {
 			return 0, err
 		}
-		l.q = &seq{items: rest, size: len(rest)}
+		a.q = &seq{items: rest, size: len(rest)}
 		l.size = len(rest) + l.index + 1
-		if l.peeked && l.more {
+		if a.peeked && a.more {
 			l.size++
 		}
 	}
@@ -203,8 +235,8 @@ func (l *loop) attr(st *state, name string) (v Value, ok bool, err error) {
 	case "first":
 		return Bool(l.index == 0), true, nil
 	case "last":
-		_, more, err := l.peek(st)
-		return Bool(!more), true, err
+		next, err := l.peek(st)
+		return Bool(next == nil), true, err
 	case "length", "revindex", "revindex0":
 		n, err := l.length(st)
 		switch name {
@@ -222,13 +254,13 @@ func (l *loop) attr(st *state, name string) (v Value, ok bool, err error) {
 		if l.index == 0 {
 			return undefinedHint("there is no previous item"), true, nil
 		}
-		return l.prev, true, nil
+		return l.last(), true, nil
 	case "nextitem":
-		v, more, err := l.peek(st)
-		if !more {
-			v = undefinedHint("there is no next item")
+		next, err := l.peek(st)
+		if next == nil {
+			return undefinedHint("there is no next item"), true, err
 		}
-		return v, true, err
+		return *next, true, err
 	case "cycle", "changed":
 		return Value{k: kFunc, p: &builtin{name: name, fn: func(st *state, a *args) (Value, error) { return l.method(st, name, a) }}}, true, nil
 	}
@@ -243,13 +275,13 @@ func (l *loop) method(st *state, name string, a *args) (Value, error) {
 		return a.pos[l.index%len(a.pos)], nil
 	}
 	now := tuple(slices.Clone(a.pos)...)
-	if l.changed.k != kMissing {
-		same, err := st.equal(l.changed, now)
+	if l.changed != nil {
+		same, err := st.equal(*l.changed, now)
 		if same || err != nil {
 			return Bool(false), err
 		}
 	}
-	l.changed = now
+	l.changed = &now
 	return Bool(true), nil
 }
 
@@ -267,14 +299,10 @@ func (l *loop) call(st *state, a *args) (Value, error) {
 	m := st.out.begin()
 	_, err := l.n.walk(st, a.pos[0], l.depth+1, l.up)
 	st.depth--
-	if err == nil && st.out.over {
-		err = tooMuch("output", st.limits.Output)
-	}
 	if err != nil {
 		return Value{}, err
 	}
-	v := st.out.end(m)
-	return v, st.grow(len(v.s))
+	return st.taken(m)
 }
 
 func (n *forStmt) exec(st *state) (flow, error) {
@@ -291,9 +319,15 @@ func (n *forStmt) exec(st *state) (flow, error) {
 
 // walk runs the loop over v. A recursive one has variables of its own for each level, within those of up.
 func (n *forStmt) walk(st *state, v Value, depth int, up *frame) (flow, error) {
-	q, err := st.iterate(v)
-	if err != nil {
-		return goOn, err
+	var items []Value
+	var q *seq
+	if v.k == kList || v.k == kTuple {
+		items = v.items()
+	} else {
+		var err error
+		if q, err = st.iterate(v); err != nil {
+			return goOn, err
+		}
 	}
 	if n.recursive {
 		outer := st.f
@@ -301,35 +335,25 @@ func (n *forStmt) walk(st *state, v Value, depth int, up *frame) (flow, error) {
 		defer func() { st.f = outer }()
 	}
 	if n.test != nil {
-		q = n.filter(q)
+		if q == nil {
+			q = &seq{items: items, size: len(items)}
+		}
+		q = n.filter(st, q)
 	}
-	l := &loop{q: q, n: n, up: up, index: -1, size: q.size, depth: depth}
+	w := walker{items: items, q: q}
+	if n.loop {
+		w.l = &loop{n: n, up: up, items: items, index: -1, size: len(items), depth: depth}
+		if q != nil {
+			w.l.ahead, w.l.size = &ahead{q: q}, q.size
+		}
+	}
 	// Jinja2 takes the else branch too when no round came to its end, as all of them did break or continue.
 	whole := false
 	for {
-		var e Value
-		var ok bool
-		if n.loop {
-			e, ok, err = l.step(st)
-		} else {
-			e, ok, err = q.next(st)
-		}
-		if err != nil {
+		if more, err := n.next(st, &w); err != nil {
 			return goOn, err
-		}
-		if !ok {
+		} else if !more {
 			break
-		}
-		if err := st.tick(1); err != nil {
-			return goOn, err
-		}
-		if n.loop {
-			st.f.slots[n.loopSlot] = Value{k: kLoop, p: l}
-		}
-		if to, ok := n.target.(*variable); ok {
-			st.f.slots[to.slot] = e
-		} else if err := st.assign(n.target, e); err != nil {
-			return goOn, err
 		}
 		st.enter(&n.bodyScope)
 		f, err := st.run(n.body)
@@ -348,14 +372,82 @@ func (n *forStmt) walk(st *state, v Value, depth int, up *frame) (flow, error) {
 	return st.run(n.els)
 }
 
-// filter is the walk through what of q passes the loop's test.
-func (n *forStmt) filter(q *seq) *seq {
+// walker is a loop that runs.
+type walker struct {
+	items []Value // what is left of a list
+	q     *seq    // what is walked through, if it is no list
+	l     *loop   // nil where nobody asks for it
+	cur   Value
+}
+
+// next sets the variables of the next round; it reports false where there is none.
+func (n *forStmt) next(st *state, w *walker) (bool, error) {
+	if w.l == nil && w.q != nil && w.q.view != nil && w.q.view.what == 'i' {
+		if to, ok := n.target.(*sequence); ok && len(to.items) == 2 {
+			return w.pair(st, to)
+		}
+	}
+	e := &w.cur
+	switch {
+	case w.l != nil:
+		var err error
+		if e, err = w.l.step(st); err != nil || e == nil {
+			return false, err
+		}
+		if s := &st.f.slots[n.loopSlot]; s.p != any(w.l) {
+			*s = Value{k: kLoop, p: w.l}
+		}
+	case w.q != nil:
+		var ok bool
+		var err error
+		if w.cur, ok, err = w.q.next(st); err != nil || !ok {
+			return false, err
+		}
+	case len(w.items) == 0:
+		return false, nil
+	default:
+		e, w.items = &w.items[0], w.items[1:]
+	}
+	if err := st.tick(1); err != nil {
+		return false, err
+	}
+	if to, ok := n.target.(*variable); ok {
+		st.f.slots[to.slot] = *e
+		return true, nil
+	}
+	return true, st.assign(n.target, *e)
+}
+
+// pair is next for the members of a dict, without making a tuple of each.
+func (w *walker) pair(st *state, to *sequence) (bool, error) {
+	q := w.q
+	if q.at == q.view.d.len() {
+		return false, nil
+	}
+	k, v := q.view.d.keys[q.at], q.view.d.vals[q.at]
+	q.at++
+	if err := st.tick(2); err != nil {
+		return false, err
+	}
+	if err := st.assign(to.items[0], k); err != nil {
+		return false, err
+	}
+	return true, st.assign(to.items[1], v)
+}
+
+// filter is the walk through what of q passes the loop's test. The loop may be walked on from elsewhere, but its test
+// is about the variables that are around it.
+func (n *forStmt) filter(st *state, q *seq) *seq {
+	f := st.f
 	return q.each(func(st *state, e Value) (Value, bool, error) {
+		outer := st.f
+		st.f = f
+		defer func() { st.f = outer }()
 		st.enter(&n.testScope)
 		if err := st.assign(n.testTo, e); err != nil {
 			return e, false, err
 		}
-		v, err := n.test.eval(st)
-		return e, v.truth(), err
+		ok, err := st.holds(n.test)
+		return e, ok, err
 	})
 }

@@ -20,7 +20,7 @@ func (m *macro) run(st *state, a *args) error {
 	if err := st.grow(d.slots * valueBytes); err != nil {
 		return err
 	}
-	f := &frame{slots: make([]Value, d.slots), up: m.up}
+	f := st.frame(d.slots, m.up)
 	if err := m.bind(st, f, a); err != nil {
 		return err
 	}
@@ -44,6 +44,11 @@ func (m *macro) run(st *state, a *args) error {
 	_, err := st.run(d.body)
 	st.f = outer
 	st.depth--
+	if err == nil && !d.kept {
+		clear(f.slots)
+		f.up = nil
+		st.frames = append(st.frames, f)
+	}
 	return err
 }
 
@@ -107,11 +112,7 @@ func (m *macro) call(st *state, a *args) (Value, error) {
 	if err := m.run(st, a); err != nil {
 		return Value{}, err
 	}
-	if st.out.over {
-		return Value{}, tooMuch("output", st.limits.Output)
-	}
-	v := st.out.end(k)
-	return v, st.grow(len(v.s))
+	return st.taken(k)
 }
 
 func (m *macro) attr(name string) (Value, bool) {

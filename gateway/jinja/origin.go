@@ -1,6 +1,9 @@
 package jinja
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // OriginKind tells what a byte of a prompt came from.
 type OriginKind uint8
@@ -134,6 +137,10 @@ func (b *builder) rune(r rune, o uint64) {
 
 // text appends a string.
 func (b *builder) text(v Value) {
+	if v.p == nil {
+		b.add(v.s, v.n)
+		return
+	}
 	if r, ok := v.p.(*rope); ok && r.flat == "" {
 		r.each(b.text)
 		return
@@ -163,17 +170,19 @@ func (b *builder) part(v Value, i, j int) {
 // value is what was put together, as a string value.
 func (b *builder) value() Value {
 	v := Value{k: kStr, s: string(b.buf)}
-	if len(b.runs) == 0 {
+	switch {
+	case len(b.buf) == 0 || b.bare:
+		return v
+	case len(b.runs) == 0:
 		v.n = b.org
-		if len(b.buf) == 0 {
-			v.n = 0
-		}
 		return v
 	}
-	rs := b.runs
-	if len(b.buf) > b.from {
-		rs = append(rs, run{len(b.buf), b.org})
-	}
+	b.close()
+	return v.with(b.runs)
+}
+
+// with is a text with its runs.
+func (v Value) with(rs []run) Value {
 	if len(rs) == 1 {
 		v.n = rs[0].org
 		return v
@@ -182,36 +191,57 @@ func (b *builder) value() Value {
 	return v
 }
 
-// mark is where a capture began in a builder.
+// close ends the open run.
+func (b *builder) close() {
+	if len(b.buf) > b.from && !b.bare {
+		b.runs = append(b.runs, run{len(b.buf), b.org})
+	}
+	b.from = len(b.buf)
+}
+
+// mark is a place in a builder.
 type mark struct {
 	at, runs, from int
 	org            uint64
 }
 
-// begin starts a capture: what is appended until end is taken out again.
-func (b *builder) begin() mark {
-	m := mark{len(b.buf), len(b.runs), b.from, b.org}
-	b.from, b.org = len(b.buf), 0
-	return m
+// begin marks where the builder is. What is appended until end can be taken out again.
+func (b *builder) begin() mark { return mark{len(b.buf), len(b.runs), b.from, b.org} }
+
+// since is a copy of the runs of what was appended since m.
+func (b *builder) since(m mark) []run {
+	if b.bare {
+		return nil
+	}
+	out := make([]run, 0, len(b.runs)-m.runs+1)
+	for _, r := range b.runs[m.runs:] {
+		if r.end > m.at {
+			out = append(out, run{r.end - m.at, r.org})
+		}
+	}
+	if from := max(b.from, m.at); len(b.buf) > from {
+		out = append(out, run{len(b.buf) - m.at, b.org})
+	}
+	return out
 }
 
 // end takes out what was appended since m.
 func (b *builder) end(m mark) Value {
-	c := builder{buf: b.buf[m.at:], org: b.org, from: b.from - m.at, bare: b.bare}
-	if n := len(b.runs) - m.runs; n > 0 {
-		c.runs = make([]run, n, n+1)
-		for i, r := range b.runs[m.runs:] {
-			c.runs[i] = run{r.end - m.at, r.org}
-		}
+	v := Value{k: kStr, s: string(b.buf[m.at:])}
+	switch n := len(b.runs) - m.runs; {
+	case len(v.s) == 0 || b.bare:
+	case n == 0 || n == 1 && b.runs[m.runs].end == m.at:
+		v.n = b.org
+	default:
+		v = v.with(b.since(m))
 	}
-	v := c.value()
 	b.buf, b.runs, b.from, b.org = b.buf[:m.at], b.runs[:m.runs], m.from, m.org
 	return v
 }
 
-// spans lists the origins of all that was appended, neighbours of one origin as one.
-func (b *builder) spans() []Span {
-	out := make([]Span, 0, len(b.runs)+1)
+// spans appends the origins of all that was appended, neighbours of one origin as one.
+func (b *builder) spans(out []Span) []Span {
+	out = slices.Grow(out, len(b.runs)+1)
 	from := 0
 	put := func(end int, org uint64) {
 		o := unpack(org)

@@ -117,15 +117,15 @@ func (p *parser) comparison() (expr, error) {
 	}
 	n := &comparison{pos: p.pos(), first: first}
 	for {
-		op := ""
+		var op relation
 		switch t := p.cur(); {
-		case t.kind == tOp && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">="}, t.text), p.isWord("in"):
-			op = t.text
+		case t.kind == tOp, p.isWord("in"):
+			op = relationOf(t.text)
 		case p.isWord("not") && p.peek().kind == tName && p.peek().text == "in":
-			op = "not in"
+			op = isNotIn
 			p.next()
 		}
-		if op == "" {
+		if op == noRelation {
 			if len(n.ops) == 0 {
 				return first, nil
 			}

@@ -57,13 +57,13 @@ func (p *parser) oneFilter(e expr) (expr, error) {
 
 // filter reads the rest of a filter after the first word of its name.
 func (p *parser) filter(e expr, t token, where pos) (expr, error) {
-	n := &filterExpr{pos: where, of: e, name: t.text}
+	n := &filterExpr{pos: where, of: e, name: t.text, json: t.text == "tojson"}
 	for p.skip(tOp, ".") {
 		t, err := p.expect(tName)
 		if err != nil {
 			return nil, err
 		}
-		n.name += "." + t.text
+		n.name, n.json = n.name+"."+t.text, false
 	}
 	n.fn = filters(n.name)
 	if !p.isOp("(") {
@@ -89,7 +89,7 @@ func (p *parser) test(e expr) (expr, error) {
 		}
 		n.name += "." + t.text
 	}
-	n.fn = tests(n.name)
+	n.fn, n.kinds = tests(n.name), kindTest(n.name)
 	if p.isOp("(") {
 		n.arguments, err = p.arguments()
 		return n, err
@@ -183,7 +183,7 @@ func (p *parser) subscript(e expr) (expr, error) {
 			return &getattr{pos: where, of: e, attr: t.text, m: methodsOf(t.text)}, nil
 		case tInt:
 			v, err := literal(t)
-			return &getitem{where, e, &constant{v}}, at(err, where)
+			return &getitem{pos: where, of: e, key: &constant{v}}, at(err, where)
 		}
 		p.i--
 		return nil, p.fail("expected name or number")
@@ -210,14 +210,19 @@ func (p *parser) subscript(e expr) (expr, error) {
 		if s, ok := last.(*slice); ok && s.of == e {
 			return s, nil
 		}
-		return &getitem{where, e, last}, nil
+		n := &getitem{pos: where, of: e, key: last}
+		if c, ok := last.(*constant); ok && c.v.k == kStr {
+			m := methodsOf(c.v.s)
+			n.m = &m
+		}
+		return n, nil
 	}
 	for _, k := range keys {
 		if s, ok := k.(*slice); ok && s.of == e {
 			return nil, at(fail(SyntaxError, "a slice cannot be a part of a key"), where)
 		}
 	}
-	return &getitem{where, e, &sequence{items: keys, tuple: true}}, nil
+	return &getitem{pos: where, of: e, key: &sequence{items: keys, tuple: true}}, nil
 }
 
 // subscribed reads a key or a slice of e.

@@ -111,7 +111,7 @@ func (st *state) reprOther(b *builder, v Value, depth int) error {
 		b.lit(w.name())
 		items := make([]Value, w.d.len())
 		for i := range items {
-			items[i] = w.at(i)
+			items[i] = w.item(i)
 		}
 		return st.reprItems(b, items, "([", "])", depth)
 	case kNamespace:

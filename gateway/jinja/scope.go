@@ -387,4 +387,20 @@ func (r *resolver) function(d *function, s *symbols) {
 	walkAll(r, d.defaults, in)
 	walkAll(r, d.body, in)
 	d.scope = r.scope(in)
+	d.kept = keeps(d)
+}
+
+// keeps reports whether something below n holds on to the variables around it.
+func keeps(n node) bool {
+	found := false
+	n.each(func(c node) {
+		switch c := c.(type) {
+		case *macroStmt, *callBlock, *generation:
+			found = true
+		case *forStmt:
+			found = found || c.recursive || c.test != nil // which is asked as the loop goes on, wherever that is
+		}
+		found = found || keeps(c)
+	})
+	return found
 }

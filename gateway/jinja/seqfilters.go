@@ -78,14 +78,14 @@ func filterList(st *state, v Value, a *args) (Value, error) {
 
 func filterItems(_ *state, v Value, a *args) (Value, error) {
 	_, err := a.bind("items")
-	return lazy(func(st *state) (*seq, error) {
-		switch v.k {
-		case kMissing, kUndef:
-			return &seq{}, nil
-		case kDict:
-			return st.iterate(Value{k: kView, p: &view{v.dict(), 'i'}})
+	if v.k == kDict {
+		return Value{k: kIter, p: &seq{view: &view{v.dict(), 'i'}, size: -1}}, err
+	}
+	return lazy(func(*state) (*seq, error) {
+		if v.k > kUndef {
+			return nil, fail(TypeError, "Can only get item pairs from a mapping.")
 		}
-		return nil, fail(TypeError, "Can only get item pairs from a mapping.")
+		return &seq{}, nil
 	}), err
 }
 

@@ -176,9 +176,9 @@ func (st *state) extreme(name string, v Value, a *args) (Value, error) {
 	}
 	best := list[0]
 	for _, e := range list[1:] {
-		x, y, op := e.key, best.key, "<"
+		x, y, op := e.key, best.key, isLess
 		if name == "max" {
-			op = ">"
+			op = isGreater
 		}
 		better, err := st.order(op, x, y)
 		if err != nil {

@@ -14,9 +14,12 @@ const (
 // state is one render.
 type state struct {
 	f      *frame
+	top    frame // of the template
 	out    builder
 	stack  []Value // arguments and operands that are being collected
 	none   args    // arguments that are none; nobody changes them
+	spare  []*args // those that are not in use
+	frames []*frame
 	vars   []Value
 	limits Limits
 	steps  int // left
@@ -32,6 +35,52 @@ type state struct {
 type frame struct {
 	slots []Value
 	up    *frame
+}
+
+// frame is one with n variables.
+func (st *state) frame(n int, up *frame) *frame {
+	if last := len(st.frames) - 1; last >= 0 {
+		f := st.frames[last]
+		if st.frames = st.frames[:last]; cap(f.slots) >= n {
+			f.slots, f.up = f.slots[:n], up
+			return f
+		}
+	}
+	return &frame{slots: make([]Value, n), up: up}
+}
+
+// Bounds of what a state keeps for the next render, in entries of each of its lists.
+const (
+	maxKept     = 1 << 12
+	maxKeptRuns = 1 << 16
+)
+
+// begin makes the state ready for a render.
+func (st *state) begin(l Limits, o *RenderOptions, done func() error, slots int) {
+	if cap(st.top.slots) < slots {
+		st.top.slots = make([]Value, slots)
+	}
+	st.top.slots = st.top.slots[:slots]
+	st.f = &st.top
+	st.limits, st.steps, st.mem = l, l.Steps, l.Memory
+	st.check = max(0, st.steps-checkEvery)
+	st.track, st.now, st.done = o.Origins, o.Now, done
+	st.out = builder{buf: o.Buffer[:0], runs: st.out.runs[:0], max: l.Output, bare: !o.Origins}
+}
+
+// reset takes away all that is of a render. It reports whether the state is worth to be kept.
+func (st *state) reset() bool {
+	if cap(st.out.runs) > maxKeptRuns || max(cap(st.stack), cap(st.spare), cap(st.frames), len(st.vars)) > maxKept {
+		return false
+	}
+	clear(st.stack[:cap(st.stack)])
+	clear(st.vars)
+	clear(st.top.slots)
+	*st = state{
+		top: frame{slots: st.top.slots[:0]}, out: builder{runs: st.out.runs},
+		stack: st.stack[:0], spare: st.spare, frames: st.frames, vars: st.vars[:0],
+	}
+	return true
 }
 
 // tick counts n steps.
@@ -115,31 +164,9 @@ func (st *state) run(body []stmt) (flow, error) {
 func (st *state) capture(body []stmt) (Value, flow, error) {
 	m := st.out.begin()
 	f, err := st.run(body)
-	if err == nil && st.out.over {
-		err = tooMuch("output", st.limits.Output)
-	}
 	if err != nil {
 		return Value{}, f, err
 	}
-	v := st.out.end(m)
-	if len(v.s) > st.limits.String {
-		return Value{}, f, tooMuch("string", st.limits.String)
-	}
-	return v, f, st.grow(len(v.s))
-}
-
-// emit writes a value.
-func (st *state) emit(v Value) error {
-	if v.k == kStr && !st.track && v.p == nil {
-		if st.out.room(len(v.s)) {
-			st.out.buf = append(st.out.buf, v.s...)
-			return nil
-		}
-	} else if err := st.write(&st.out, v); err != nil {
-		return err
-	}
-	if st.out.over {
-		return tooMuch("output", st.limits.Output)
-	}
-	return nil
+	v, err := st.taken(m)
+	return v, f, err
 }

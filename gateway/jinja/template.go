@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -55,9 +56,11 @@ type Template struct {
 	src    string // for the places of errors
 	root   *function
 	vars   []string        // names that are looked up outside the template
+	given  []Value         // what they are where the render has none: the functions that every template has
 	taken  map[string]bool // those of them that are not set in any case
 	limits Limits
 	size   atomic.Int64 // of the last result, where the next one starts
+	states sync.Pool    // of *state that are not in use
 }
 
 // Compile reads a template. The error is an *Error of class SyntaxError, or a *LimitError.
@@ -78,6 +81,10 @@ func Compile(src string, o Options) (*Template, error) {
 	}
 	if err != nil {
 		return nil, located(err, t.src)
+	}
+	t.given = make([]Value, len(t.vars))
+	for i, name := range t.vars {
+		t.given[i] = global(name)
 	}
 	return t, nil
 }
@@ -119,6 +126,7 @@ type RenderOptions struct {
 	Now     time.Time // what strftime_now prints; the zero time leaves the function out
 	Origins bool      // report Spans
 	Buffer  []byte    // where the result is put if it fits; its content is lost
+	Spans   []Span    // the same for Result.Spans
 }
 
 // Result is what a render wrote.
@@ -130,40 +138,40 @@ type Result struct {
 // Render renders the template with variables by name. The error is a *RaisedError where the template refuses
 // its input, an *Error where Python would raise one, a *LimitError, or it wraps the context's.
 func (t *Template) Render(ctx context.Context, vars map[string]Value, o RenderOptions) (Result, error) {
-	st := &state{limits: t.limitsOf(o.Limits), track: o.Origins, now: o.Now, done: ctx.Err}
-	st.steps, st.mem = st.limits.Steps, st.limits.Memory
-	st.check = max(0, st.steps-checkEvery)
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("render: %w", err)
 	}
-	st.out.buf = o.Buffer[:0]
-	st.out.max, st.out.bare = st.limits.Output, !o.Origins
+	st, _ := t.states.Get().(*state)
+	if st == nil {
+		st = &state{}
+	}
+	defer func() {
+		if st.reset() {
+			t.states.Put(st)
+		}
+	}()
+	st.begin(t.limitsOf(o.Limits), &o, ctx.Err, t.root.slots)
 	if n := int(t.size.Load()); cap(o.Buffer) == 0 {
 		st.out.buf = make([]byte, 0, min(n+n/8, maxFirst)+512)
 	}
-	if o.Origins {
-		st.out.runs = make([]run, 0, 512)
-	}
-	st.vars = make([]Value, len(t.vars))
 	for i, name := range t.vars {
 		v, ok := vars[name]
-		if !ok {
-			v = st.global(name)
+		if !ok && (name != nowFunction || !o.Now.IsZero()) {
+			v = t.given[i]
 		}
-		st.vars[i] = v
+		st.vars = append(st.vars, v)
 	}
-	st.f = &frame{slots: make([]Value, t.root.slots)}
 	st.enter(&t.root.scope)
 	if _, err := st.run(t.root.body); err != nil {
 		return Result{}, located(err, t.src)
 	}
-	if st.out.over {
-		return Result{}, tooMuch("output", st.limits.Output)
+	if err := st.full(); err != nil {
+		return Result{}, err
 	}
 	t.size.Store(int64(len(st.out.buf)))
 	r := Result{Text: st.out.buf}
 	if o.Origins {
-		r.Spans = st.out.spans()
+		r.Spans = st.out.spans(o.Spans[:0])
 	}
 	return r, nil
 }

@@ -1,38 +1,58 @@
 package jinja
 
-// tests finds a test by its name.
-func tests(name string) testFunc {
+// kinds is a set of kinds.
+type kinds uint32
+
+func kindsOf(list ...kind) kinds {
+	k := kinds(0)
+	for _, one := range list {
+		k |= 1 << one
+	}
+	return k
+}
+
+func (k kinds) has(one kind) bool { return k>>one&1 != 0 }
+
+// kindTest is the kinds for which a test is true that asks for nothing else, of other tests none.
+func kindTest(name string) kinds {
+	missing := kindsOf(kMissing, kUndef)
 	switch name {
 	case "defined":
-		return plainTest(func(v Value) bool { return v.k > kUndef })
+		return ^missing
 	case "undefined":
-		return plainTest(func(v Value) bool { return v.k <= kUndef })
+		return missing
 	case "none":
-		return plainTest(func(v Value) bool { return v.k == kNone })
+		return kindsOf(kNone)
 	case "boolean":
-		return plainTest(func(v Value) bool { return v.k == kBool })
+		return kindsOf(kBool)
+	case "integer":
+		return kindsOf(kInt, kBig)
+	case "float":
+		return kindsOf(kFloat)
+	case "number":
+		return kindsOf(kBool, kInt, kBig, kFloat)
+	case "string":
+		return kindsOf(kStr)
+	case "mapping":
+		return kindsOf(kDict)
+	case "sequence":
+		return missing | kindsOf(kStr, kList, kTuple, kDict, kRange)
+	case "iterable":
+		return missing | kindsOf(kStr, kList, kTuple, kDict, kRange, kIter, kView, kLoop)
+	}
+	return 0
+}
+
+// tests finds a test by its name.
+func tests(name string) testFunc {
+	if k := kindTest(name); k != 0 {
+		return plainTest(func(v Value) bool { return k.has(v.k) })
+	}
+	switch name {
 	case "true":
 		return plainTest(func(v Value) bool { return v.k == kBool && v.n == 1 })
 	case "false":
 		return plainTest(func(v Value) bool { return v.k == kBool && v.n == 0 })
-	case "integer":
-		return plainTest(func(v Value) bool { return v.k == kInt || v.k == kBig })
-	case "float":
-		return plainTest(func(v Value) bool { return v.k == kFloat })
-	case "number":
-		return plainTest(Value.numeric)
-	case "string":
-		return plainTest(func(v Value) bool { return v.k == kStr })
-	case "mapping":
-		return plainTest(func(v Value) bool { return v.k == kDict })
-	case "sequence":
-		return plainTest(func(v Value) bool {
-			return v.k <= kUndef || v.k == kStr || v.k == kList || v.k == kTuple || v.k == kDict || v.k == kRange
-		})
-	case "iterable":
-		return plainTest(func(v Value) bool {
-			return v.k <= kUndef || v.k == kStr || v.k == kList || v.k == kTuple || v.k == kDict || v.k == kRange || v.k == kIter || v.k == kView || v.k == kLoop
-		})
 	case "callable":
 		return plainTest(func(v Value) bool {
 			_, joins := v.p.(*joiner)
@@ -79,20 +99,20 @@ func tests(name string) testFunc {
 
 // comparing finds a test that is an operator.
 func comparing(name string) testFunc {
-	op := ""
+	var op relation
 	switch name {
 	case "==", "eq", "equalto":
-		op = "=="
+		op = isEqual
 	case "!=", "ne":
-		op = "!="
+		op = isUnequal
 	case ">", "gt", "greaterthan":
-		op = ">"
+		op = isGreater
 	case ">=", "ge":
-		op = ">="
+		op = isGreaterOrEqual
 	case "<", "lt", "lessthan":
-		op = "<"
+		op = isLess
 	case "<=", "le":
-		op = "<="
+		op = isLessOrEqual
 	default:
 		return nil
 	}
@@ -100,9 +120,9 @@ func comparing(name string) testFunc {
 		if len(a.pos) != 1 || len(a.kw) > 0 {
 			return false, fail(TypeError, "%s expected 2 arguments, got %d", name, 1+len(a.pos)+len(a.kw))
 		}
-		if op == "==" || op == "!=" {
+		if op == isEqual || op == isUnequal {
 			same, err := st.equal(v, a.pos[0])
-			return same == (op == "=="), err
+			return same == (op == isEqual), err
 		}
 		return st.order(op, v, a.pos[0])
 	}

@@ -40,6 +40,13 @@ func (r *rope) each(f func(Value)) {
 
 // flat is v with its text in s: that of a rope is put together, once.
 func (v Value) flat() Value {
+	if v.p == nil {
+		return v
+	}
+	return v.flatten()
+}
+
+func (v Value) flatten() Value {
 	r, ok := v.p.(*rope)
 	if !ok {
 		return v
@@ -70,8 +77,10 @@ func (v Value) str() string {
 
 // len is the length of a string in bytes.
 func (v Value) len() int {
-	if r, ok := v.p.(*rope); ok {
-		return r.n
+	if v.p != nil {
+		if r, ok := v.p.(*rope); ok {
+			return r.n
+		}
 	}
 	return len(v.s)
 }

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -9,21 +10,58 @@ import (
 
 // dumper writes JSON as json.dumps does.
 type dumper struct {
-	st        *state
-	b         builder
-	ascii     bool
-	sorted    bool
-	indent    string // of one level
-	lines     bool   // each item stands on a line of its own
-	item, key string // separators
+	st      *state
+	b       *builder
+	from    int // where it begins in b
+	deepest int // how far containers went into each other
+	keeping bool
+	form
 }
 
 func filterToJSON(st *state, in Value, a *args) (Value, error) {
-	p, err := a.bind("tojson", "ensure_ascii", "indent", "separators", "sort_keys")
-	if err != nil {
+	b := st.builder()
+	if err := st.dump(&b, in, a); err != nil {
 		return Value{}, err
 	}
-	d := dumper{st: st, b: st.builder(), ascii: p[0].truth(), sorted: p[3].truth(), item: ", ", key: ": "}
+	return b.value(), nil
+}
+
+// dump appends the JSON of a value.
+func (st *state) dump(b *builder, v Value, a *args) error {
+	d := dumper{st: st, b: b, from: len(b.buf), form: form{item: ", ", key: ": "}}
+	if err := d.options(a); err != nil {
+		return err
+	}
+	if err := d.value(v, 0); err != nil {
+		return err
+	}
+	if err := d.over(); err != nil {
+		return err
+	}
+	return st.grow(len(b.buf) - d.from)
+}
+
+// over is the error of a text that is too long.
+func (d *dumper) over() error {
+	switch {
+	case len(d.b.buf)-d.from > d.st.limits.String, d.b.over && d.b != &d.st.out:
+		return tooMuch("string", d.st.limits.String)
+	case d.b.over:
+		return d.st.full()
+	}
+	return nil
+}
+
+// options reads the arguments of the filter.
+func (d *dumper) options(a *args) error {
+	if len(a.pos)+len(a.kw) == 0 {
+		return nil
+	}
+	p, err := a.bind("tojson", "ensure_ascii", "indent", "separators", "sort_keys")
+	if err != nil {
+		return err
+	}
+	d.ascii, d.sorted = p[0].truth(), p[3].truth()
 	switch ind := p[1]; ind.k {
 	case kMissing, kNone:
 	case kStr:
@@ -31,48 +69,48 @@ func filterToJSON(st *state, in Value, a *args) (Value, error) {
 	case kInt, kBool:
 		n := max(0, ind.int())
 		if n > 1000 {
-			return Value{}, tooMuch("indent", 1000)
+			return tooMuch("indent", 1000)
 		}
 		d.lines, d.indent = true, strings.Repeat(" ", int(n))
 	default:
-		return Value{}, fail(TypeError, "can't multiply sequence by non-int of type '%s'", ind.typeName())
+		return fail(TypeError, "can't multiply sequence by non-int of type '%s'", ind.typeName())
 	}
 	if d.lines {
 		d.item = ","
 	}
 	if sep := p[2]; sep.k != kMissing && sep.k != kNone {
-		two, err := st.slice(sep)
+		two, err := d.st.slice(sep)
 		if err != nil {
-			return Value{}, err
+			return err
 		}
 		if len(two) != 2 || two[0].k != kStr || two[1].k != kStr {
-			return Value{}, fail(TypeError, "separators must be two strings")
+			return fail(TypeError, "separators must be two strings")
 		}
 		d.item, d.key = two[0].str(), two[1].str()
 	}
-	if err := d.value(in, 0); err != nil {
-		return Value{}, err
-	}
-	return st.built(&d.b)
+	return nil
 }
 
 func (d *dumper) value(v Value, depth int) error {
 	if err := d.st.tick(1); err != nil {
 		return err
 	}
-	switch {
-	case depth > maxNesting:
+	if depth > maxNesting {
 		return tooNested()
-	case d.b.over:
-		return tooMuch("string", d.st.limits.String)
 	}
+	if err := d.over(); err != nil {
+		return err
+	}
+	d.deepest = max(d.deepest, depth)
 	switch v.k {
 	case kStr:
 		d.string(v.flat())
 	case kList, kTuple:
-		return d.array(v.items(), depth)
+		l := v.p.(*list)
+		return d.container(l.lent.memory(l.kept), l.lent.org, v, depth)
 	case kDict:
-		return d.object(v.dict(), depth)
+		c := v.p.(*dict)
+		return d.container(c.lent.memory(c.kept), c.lent.org, v, depth)
 	case kNone, kBool, kInt, kBig, kFloat:
 		s, err := d.scalar(v)
 		if err != nil {
@@ -83,6 +121,14 @@ func (d *dumper) value(v Value, depth int) error {
 		return fail(TypeError, "Object of type %s is not JSON serializable", v.typeName())
 	}
 	return nil
+}
+
+// walk writes a list or a dict.
+func (d *dumper) walk(v Value, depth int) error {
+	if v.k == kDict {
+		return d.object(v.dict(), depth)
+	}
+	return d.array(v.items(), depth)
 }
 
 // scalar is a number, boolean or null as JSON.
@@ -201,32 +247,61 @@ func (d *dumper) name(k Value) error {
 // string writes a flat string. Escapes are of the origin of what they stand for.
 func (d *dumper) string(v Value) {
 	d.b.lit(`"`)
-	v.origins(func(s string, org uint64) {
-		from := 0
-		for i := 0; i < len(s); {
-			c := s[i]
-			if c >= ' ' && c != '"' && c != '\\' && (!d.ascii || c < 0x7f) {
-				i++
-				continue
-			}
-			r, n := rune(c), 1
-			if c >= utf8.RuneSelf {
-				r, n = utf8.DecodeRuneInString(s[i:])
-			}
-			d.b.add(s[from:i], org)
-			d.b.add(jsonEscape(r), org)
-			i += n
-			from = i
-		}
-		d.b.add(s[from:], org)
-	})
+	if v.p == nil {
+		d.escaped(v.s, v.n)
+	} else {
+		v.origins(d.escaped)
+	}
 	d.b.lit(`"`)
+}
+
+// escaped writes what is between quotes.
+func (d *dumper) escaped(s string, org uint64) {
+	for {
+		i := plainLen(s, d.ascii)
+		d.b.add(s[:i], org)
+		if i == len(s) {
+			return
+		}
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(s[i:])
+		}
+		d.b.add(jsonEscape(r), org)
+		s = s[i+n:]
+	}
+}
+
+// plainLen is how many bytes of s stand in a JSON string as they are.
+func plainLen(s string, ascii bool) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(s)-i >= 8; i += 8 {
+		// Of a byte that is looked for the top bit is set; behind the first one others may be set, too.
+		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 | uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		quote, slash := w^(ones*'"'), w^(ones*'\\')
+		odd := (w-ones*' ')&^w | (quote-ones)&^quote | (slash-ones)&^slash
+		if ascii {
+			odd |= w | (w + ones)
+		}
+		if odd &= tops; odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || ascii && c >= 0x7f {
+			break
+		}
+	}
+	return i
 }
 
 func jsonEscape(r rune) string {
 	switch r {
-	case '"', '\\':
-		return `\` + string(r)
+	case '"':
+		return `\"`
+	case '\\':
+		return `\\`
 	case '\n':
 		return `\n`
 	case '\r':

@@ -47,6 +47,8 @@ const markup uint8 = 1
 type list struct {
 	v     []Value
 	group bool // a pair made by groupby, with names for its two
+	kept  *kept
+	lent  lent[list]
 }
 
 // None is Python's None.
@@ -106,8 +108,23 @@ func bigInt(b *big.Int) Value {
 
 func (v Value) int() int64     { return int64(v.n) }
 func (v Value) float() float64 { return math.Float64frombits(v.n) }
-func (v Value) items() []Value { return v.p.(*list).v }
-func (v Value) dict() *dict    { return v.p.(*dict) }
+
+func (v Value) items() []Value {
+	l := v.p.(*list)
+	if l.lent.from != nil {
+		l.fill()
+	}
+	return l.v
+}
+
+func (v Value) dict() *dict {
+	d := v.p.(*dict)
+	if d.lent.from != nil {
+		d.fill()
+	}
+	return d
+}
+
 func (v Value) isMarkup() bool { return v.k == kStr && v.f&markup != 0 }
 
 // What an undefined value knows of itself, in f.

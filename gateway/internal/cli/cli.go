@@ -41,6 +41,12 @@ func commands() []command {
 
 // Run runs one command and returns the exit code.
 func Run(ctx context.Context, e Env) int {
+	if len(e.Args) > 1 && e.Args[0] == "help" {
+		e.Args = append(e.Args[1:len(e.Args):len(e.Args)], "--help")
+	}
+	if len(e.Args) > 0 && (e.Args[0] == "--version" || e.Args[0] == "-version") {
+		e.Args = []string{"version"}
+	}
 	if len(e.Args) == 0 || e.Args[0] == "help" || e.Args[0] == "-h" || e.Args[0] == "--help" {
 		usage(e.Stdout)
 		if len(e.Args) == 0 {

@@ -4,20 +4,18 @@ func (l *loader) checkLengths(m *Model) {
 	if !l.clean(m.origin, "context", "max_output", "min_room") {
 		return
 	}
+	if !m.Given("max_output") { // the default is what fits
+		m.MaxOutput = min(m.MaxOutput, m.Context)
+	}
+	if !m.Given("min_room") {
+		m.MinRoom = min(m.MinRoom, m.Context/2)
+	}
 	if m.MaxOutput > m.Context {
-		l.add(m.origin.fault("max_output", m.origin.given("max_output", m.MaxOutput), "at most context ("+show(int64(m.Context))+")"))
+		l.add(m.origin.fault("max_output", show(int64(m.MaxOutput)), "at most context ("+show(int64(m.Context))+")"))
 	}
 	if m.MinRoom >= m.Context {
-		l.add(m.origin.fault("min_room", m.origin.given("min_room", m.MinRoom), "less than context ("+show(int64(m.Context))+")"))
+		l.add(m.origin.fault("min_room", show(int64(m.MinRoom)), "less than context ("+show(int64(m.Context))+")"))
 	}
-}
-
-// given shows a number and says so where it is the default's.
-func (o origin) given(key string, n int) string {
-	if o.at != nil && o.at.kids[key] == nil {
-		return show(int64(n)) + " by default"
-	}
-	return show(int64(n))
 }
 
 func (l *loader) checkParsers(m *Model) {

@@ -134,6 +134,9 @@ func (c *comparison) rendering(i, j int) verdict {
 		v.cause = TurnUnknown
 	case o.rendered != n.rendered:
 		v.cause = TemplateReserialises
+	case o.gap != n.gap && j > 0 && c.now[j-1].kind == Reasoning && c.now[j-1].empty():
+		// What stood in front of it was not told apart from the turn's own bytes.
+		v.cause, v.at, v.owner = ReasoningDropped, &c.now[j-1], c.owner
 	case joined(c.old, i) != joined(c.now, j):
 		v.cause = RoleFold
 	default:

@@ -5,6 +5,7 @@ import "encoding/binary"
 // entry is one prompt, with the model's answer once that is known. It belongs to a session and changes
 // under its lock.
 type entry struct {
+	replaces uint64 // id of the one that this one makes needless, once an engine has it; 0: none
 	digest
 	id       uint64
 	width    int      // bytes of a unit

@@ -24,3 +24,34 @@ func TestNothingLost(t *testing.T) {
 		t.Errorf("got %s, shared %d, lost %d", r.Cause, r.Shared, r.Lost)
 	}
 }
+
+// TestForget: a prompt that no engine saw leaves nothing behind, and takes nothing away that was there.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	l := ledger.New(ledger.Options{})
+	prompt := func(n int) *ledger.Prompt {
+		ids := make([]uint32, n)
+		for i := range ids {
+			ids[i] = uint32(i + 1)
+		}
+		return &ledger.Prompt{Key: ledger.Key{Tenant: "t", Model: "m", Session: "s"}, IDs: ids}
+	}
+	first := l.Observe(prompt(200))
+	l.Append(first.Ref, ledger.Answer{})
+	bytes := l.Stats().Bytes
+	for range 20 {
+		r := l.Observe(prompt(300))
+		if r.Cause != ledger.None || r.Shared != 200 {
+			t.Fatalf("got %s, shared %d", r.Cause, r.Shared)
+		}
+		l.Forget(r.Ref)
+		if got := l.Stats().Bytes; got != bytes {
+			t.Fatalf("%d bytes in use, were %d", got, bytes)
+		}
+	}
+	l.Append(l.Observe(prompt(300)).Ref, ledger.Answer{})
+	if r := l.Observe(prompt(400)); r.Shared != 300 {
+		t.Errorf("shared %d", r.Shared)
+	}
+	l.Forget(ledger.Ref{})
+}

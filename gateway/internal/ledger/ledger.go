@@ -110,6 +110,19 @@ func (l *Ledger) Append(ref Ref, a Answer) {
 	l.charge(ref.s, delta)
 }
 
+// Forget takes back that a prompt was observed, for one that no engine saw. What was counted stays.
+func (l *Ledger) Forget(ref Ref) {
+	if ref.s == nil {
+		return
+	}
+	ref.s.mu.Lock()
+	before := ref.s.held
+	ref.s.forget(ref.id)
+	delta := ref.s.held.minus(before)
+	ref.s.mu.Unlock()
+	l.charge(ref.s, delta)
+}
+
 // Stats returns what was counted so far.
 func (l *Ledger) Stats() Stats {
 	var s Stats

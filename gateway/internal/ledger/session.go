@@ -122,14 +122,14 @@ func (e *entry) match(u units, hashes []uint64) match {
 	return m
 }
 
-// keep adds e, in the place of old if that is not nil, and drops the oldest when there are too many.
+// keep adds e, which will take the place of old if that is not nil, and drops the oldest when there are too many.
 func (s *session) keep(e, old *entry) {
 	s.last++
 	e.id = s.last
-	s.held.rest += e.rest()
-	if i := slices.Index(s.entries, old); old != nil && i >= 0 {
-		s.drop(i)
+	if old != nil {
+		e.replaces = old.id
 	}
+	s.held.rest += e.rest()
 	if len(s.entries) >= s.cap {
 		s.drop(0)
 	}
@@ -141,6 +141,21 @@ func (s *session) drop(i int) {
 	s.held.units -= release(e.runs)
 	s.held.rest -= e.rest()
 	s.entries = slices.Delete(s.entries, i, i+1)
+}
+
+// forget drops the entry id, before it took another's place.
+func (s *session) forget(id uint64) {
+	if i := slices.IndexFunc(s.entries, func(e *entry) bool { return e.id == id }); i >= 0 {
+		s.drop(i)
+	}
+}
+
+// settle has e take the place of the entry that it makes needless.
+func (s *session) settle(e *entry) {
+	if old := e.replaces; old != 0 {
+		e.replaces = 0
+		s.forget(old)
+	}
 }
 
 // strip gives up the units of all entries and returns what that frees. Their hashes still tell blocks.
@@ -157,8 +172,13 @@ func (s *session) strip() (freed int) {
 // answer appends a to the entry id.
 func (s *session) answer(id uint64, a *Answer, c *chain, maxUnits int) {
 	i := slices.IndexFunc(s.entries, func(e *entry) bool { return e.id == id })
+	if i < 0 {
+		return
+	}
+	s.settle(s.entries[i])
+	i = slices.IndexFunc(s.entries, func(e *entry) bool { return e.id == id })
 	u := units{ids: a.IDs, text: a.Text}
-	if i < 0 || u.size() == 0 || u.size() > maxUnits {
+	if u.size() == 0 || u.size() > maxUnits {
 		return
 	}
 	e := s.entries[i]

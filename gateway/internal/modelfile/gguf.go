@@ -50,6 +50,9 @@ func (r *reading) gguf(path string, o Options) error {
 	return r.ggufVocabulary(file, o)
 }
 
+// ggufEnds are control tokens on which llama.cpp ends a generation by their text, whatever the metadata says.
+var ggufEnds = [...]string{"<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<|end_of_text|>"} //nolint:gochecknoglobals // a table
+
 func (r *reading) ggufVocabulary(file *gguf.File, o Options) error {
 	if o.NoVocab {
 		r.why.vocab = notRead
@@ -62,6 +65,11 @@ func (r *reading) ggufVocabulary(file *gguf.File, o Options) error {
 	switch {
 	case err == nil:
 		r.why.vocab = "tokenizer.ggml.* of the file"
+		for _, text := range ggufEnds {
+			if id, ok := r.Vocab.ID(text); ok && r.Vocab.Special(id) {
+				r.ends = append(r.ends, id)
+			}
+		}
 	case errors.Is(err, gguf.ErrMalformed), errors.Is(err, vocab.ErrVocabulary):
 		return fmt.Errorf("%w: %s: %w", ErrMalformed, r.Path, err)
 	default: // a kind of vocabulary that is not known

@@ -39,9 +39,13 @@ type Model struct {
 	Family    string            // template policy, a name of plugins/template; "" undetected
 	Reasoning string            // reasoning format, a name of plugins/parser; "" none
 	Tools     string            // format of tool calls, a name of plugins/parser; "" none
+	Writes    Formats           // formats that were detected, also those that no parser reads
 	Decisions []Decision        // all of that, and why, always in the same order
 	Warnings  []string          // what a serving engineer should know before the model is served
 }
+
+// Formats are those of reasoning and of tool calls, by name; empty: none, or undetected.
+type Formats struct{ Reasoning, Tools string }
 
 // Decision is one thing that was decided. Value is empty where there is nothing.
 type Decision struct {
@@ -203,6 +207,7 @@ func (r *reading) decideFormats() {
 	}
 	r.Family = d.Family.Name
 	r.decided("family", d.Family.Name, d.Family.Why)
+	r.Writes = Formats{d.Reasoning.Name, d.Tools.Name}
 	r.Reasoning = r.readable(d.Reasoning, "reasoning", parser.HasReasoning)
 	r.Tools = r.readable(d.Tools, "tools", parser.HasTools)
 	r.Warnings = append(r.Warnings, d.Warnings...)

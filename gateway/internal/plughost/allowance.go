@@ -19,6 +19,10 @@ const (
 	headStart = 100 * time.Microsecond
 )
 
+// patience is for calls that nobody waits for, or whose code is weir's own: code that runs for the first time on a
+// loaded machine takes a hundred times the usual.
+const patience = time.Second
+
 // worth is the processor time of so much fuel.
 func worth(fuel int64) time.Duration { return time.Duration(fuel - fuel/4) }
 
@@ -29,15 +33,16 @@ type allowance struct {
 	left int64             // fuel beyond it
 
 	total int64         // fuel that the call began with
+	limit time.Duration // processor time from the second slice on
 	since time.Duration // the thread's processor time at the second slice
 	timed bool          // since is set, and the goroutine bound to its thread
 	late  bool          // time ran out
 }
 
-// begin gives a call its fuel.
-func (a *allowance) begin(fuel int64) {
+// begin gives a call its fuel, and the time that it is worth, or more to one that may take so long.
+func (a *allowance) begin(fuel int64, patience time.Duration) {
 	first := min(fuel, slice)
-	a.total, a.left, a.late = fuel, fuel-first, false
+	a.total, a.left, a.late, a.limit = fuel, fuel-first, false, max(worth(fuel)+headStart, patience)
 	a.fuel.Set(uint64(first))
 }
 
@@ -80,7 +85,7 @@ func (a *allowance) refill() {
 		a.timed, a.since = true, threadTime()
 	}
 	// What was bought on credit is yet to be done.
-	if threadTime()-a.since+worth(max(-now, 0)) > worth(a.total)+headStart {
+	if threadTime()-a.since+worth(max(-now, 0)) > a.limit {
 		a.late = true
 		panic(errTime)
 	}

@@ -98,7 +98,7 @@ func (i *instance) classify(export string, err error) *Fault {
 	case errors.Is(err, errExit):
 		f.Kind = KindExit
 	case i.allowance.late:
-		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions took more than %v", errTime, i.allowance.used(), worth(i.allowance.total)+headStart)
+		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions took more than %v", errTime, i.allowance.used(), i.allowance.limit)
 	case i.allowance.spent():
 		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions were allowed", errFuel, i.allowance.total)
 	case int32(uint32(i.depth.Get())) > int32(limits.Depth):

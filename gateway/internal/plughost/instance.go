@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -31,6 +32,7 @@ type instance struct {
 	allowance *allowance
 	depth     api.MutableGlobal
 	tell      func(CallStats)
+	patience  time.Duration // that a call may take beyond what its fuel is worth
 
 	view               []byte // the whole memory, as of the last call
 	inPtr, inCap       uint32
@@ -90,6 +92,9 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 		guts:   &guts{module: m, stub: p.stub, host: p.host, claims: claims},
 		plugin: p, memory: m.Memory(), console: c, allowance: &c.allowance, depth: depth, tell: p.host.o.OnCall,
 	}
+	if p.trusted.Load() {
+		i.patience = patience
+	}
 	i.lost = runtime.AddCleanup(i, (*guts).close, i.guts)
 	for name, f := range map[string]*api.Function{
 		abi.ExportDescribe: &i.describe,
@@ -137,7 +142,7 @@ func (t *trap) Unwrap() error { return t.err }
 // the guest said of a trap.
 func (i *instance) call(f api.Function, export string, fuel int64) error {
 	i.console.begin()
-	i.allowance.begin(fuel)
+	i.allowance.begin(fuel, i.patience)
 	// No deadline: a context that can be cancelled costs the engine a goroutine a call.
 	err := f.CallWithStack(context.Background(), i.stack[:])
 	i.allowance.end()
@@ -180,7 +185,10 @@ func (i *instance) look() {
 
 // setup is a call that prepares the instance.
 func (i *instance) setup(f api.Function, export string, in int) error {
+	usual := i.patience
+	i.patience = patience
 	err := i.call(f, export, loadFuel)
+	i.patience = usual
 	i.observe(export, in, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", export, err)

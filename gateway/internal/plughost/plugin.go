@@ -33,7 +33,9 @@ type Plugin struct {
 	stub   *stub
 	engine *engine
 	sticky atomic.Int32
-	health health
+	// trusted plugins are weir's own.
+	trusted atomic.Bool
+	health  health
 
 	mu        sync.Mutex // guards what follows
 	holders   int

@@ -102,6 +102,7 @@ func NewRegistry(h *Host, notify func(Change)) *Registry {
 // AddBuiltin registers a plugin that nothing from a folder may replace, and reserves its name and the
 // names of all formats and policies its manifest lists. Built-ins come before any Scan or Watch.
 func (r *Registry) AddBuiltin(p *Plugin) error {
+	p.trusted.Store(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {

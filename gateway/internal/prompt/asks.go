@@ -179,7 +179,8 @@ func (p *prober) toolUse() {
 	a.parallel = p.shows(two, "U", "FaValue", "GbValue", "R")
 	call := calls(p.call("Fa", a.argString))
 	a.textWithCalls = p.shows([]jinja.Value{u, p.with(roleAssistant, "A", call), r1}, "U", "A", "R") && p.shows([]jinja.Value{u, p.with(roleAssistant, "A", call), r1}, "Fa")
-	a.textThenCalls = p.shows([]jinja.Value{u, p.say(roleAssistant, "A"), p.ask("Fa"), r1}, "U", "A", "Fa", "R")
+	// Behind it all roles must still alternate where they have to.
+	a.textThenCalls = p.shows([]jinja.Value{u, p.say(roleAssistant, "A"), p.ask("Fa"), r1, p.say(roleAssistant, "B"), p.say(roleUser, "V")}, "U", "A", "Fa", "R", "B", "V")
 	r, ok := p.render(true, nil, u, p.ask("Fa"), r1)
 	a.resultName, a.resultIDs = p.resultNames()
 	shown := strings.Count(string(r.Text), p.idText("Fa"))

@@ -44,7 +44,7 @@ func (g *page) assistant(i int, m *conv.Message) error {
 	}
 	turn := g.recall[i]
 	if turn != nil && g.templateOwns() && len(t.think) == 0 && turn.Reasoning != "" {
-		t.think = g.alone(g.part(jinja.FromAssistant, ledger.Reasoning, i, len(m.Parts), turn.Reasoning))
+		t.think = g.alone(g.part(jinja.FromAssistant, ledger.Reasoning, i, recalled, turn.Reasoning))
 	}
 	placeless := len(t.think) > 0 && g.a.reasoning == "" // it is to be shown, and the template has no place for it
 	switch open := g.req.Prompting.Continue && i == len(g.req.Messages)-1; {
@@ -70,7 +70,7 @@ func (g *page) said(t *turn, m *conv.Message) ([]Block, error) {
 			blocks = append(blocks, b)
 		}
 	}
-	i := t.message
+	i, from := t.message, len(g.called)
 	for j := range m.Parts {
 		switch p := &m.Parts[j]; p.Kind {
 		case conv.Reasoning:
@@ -89,7 +89,8 @@ func (g *page) said(t *turn, m *conv.Message) ([]Block, error) {
 				continue
 			}
 			c := g.call(i, j, p.Call)
-			t.calls = append(t.calls, c)
+			g.called = append(g.called, c)
+			t.calls = g.called[from:len(g.called):len(g.called)]
 			block(Block{Kind: BlockCall, Name: c.name, Arguments: c.arguments, ID: c.id})
 		case conv.MediaPart:
 			return nil, fault.At(fault.Unsupported, indexed("messages", i), "messages[%d] holds media, which this model's chat template does not take from the assistant", i)

@@ -18,7 +18,7 @@ func isReasoning(p *conv.Part) bool { return p.Kind == conv.Reasoning && p.Text 
 
 // finish makes the prompt of what the template wrote.
 func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
-	g.read(text, spans)
+	g.read(spans)
 	ends := g.m.ends
 	for _, s := range g.plan.stops {
 		if !slices.Contains(ends, s) {
@@ -41,7 +41,7 @@ func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
 	if out.Start = g.plan.start; g.plan.tail != "" && !strings.HasSuffix(out.Text, g.plan.tail) {
 		out.Start = plan.StartAuto
 	}
-	out.Spans = g.spans(spans[:0])
+	out.Spans = g.origins()
 	out.Parts = g.parts(out.Text)
 	out.Missing = g.missing
 	return out, nil
@@ -82,7 +82,7 @@ func (g *page) cut(out *Prompt) error {
 	}
 	end := -1
 	for i := range g.marks {
-		if k := &g.marks[i]; k.owner == n && k.what != ledger.Template {
+		if k := &g.marks[i]; int(k.owner) == n && k.what != ledger.Template {
 			if end = -1; int(g.pieces[k.piece].part) == last {
 				end = i
 			}
@@ -104,7 +104,7 @@ func (g *page) tail(out *Prompt, ends []string) {
 	n := len(g.req.Messages) - 1
 	for i := len(g.marks) - 1; i >= 0; i-- {
 		k := &g.marks[i]
-		if open && k.owner == n {
+		if open && int(k.owner) == n {
 			opened, written = k.start, 0
 			continue
 		}
@@ -152,16 +152,17 @@ func lastBytes(s string, n int) string {
 	return s
 }
 
-// spans are the marks as origins, neighbours of one origin as one. They take the memory of the render's,
-// which were read.
-func (g *page) spans(out []jinja.Span) []jinja.Span {
+// origins are those of the marks, neighbours of one as one.
+func (g *page) origins() []jinja.Span {
+	out := make([]jinja.Span, 0, len(g.marks))
+	var last *mark
 	for i := range g.marks {
 		k := &g.marks[i]
-		if n := len(out); n > 0 && out[n-1].Origin == k.org {
-			out[n-1].End = k.end
+		if last != nil && k.kind == last.kind && k.of == last.of && k.part == last.part {
+			out[len(out)-1].End = k.end
 			continue
 		}
-		out = append(out, jinja.Span{Start: k.start, End: k.end, Origin: k.org})
+		out, last = append(out, jinja.Span{Start: k.start, End: k.end, Origin: k.origin()}), k
 	}
 	return out
 }
@@ -171,33 +172,28 @@ const folded = 1 << 16
 
 // parts are the marks as the ledger wants them, with those that the prompt has not in their order.
 func (g *page) parts(text string) []ledger.Part {
-	gone := g.gone()
+	gone := g.lost()
 	out := make([]ledger.Part, 0, len(g.pieces)+len(g.req.Tools))
-	from := -1 // piece of the last
+	from := int32(-1) // piece of the last
 	for i := range g.marks {
 		k := &g.marks[i]
 		if k.what == ledger.Template {
 			continue
 		}
-		p := ledger.Part{Kind: k.what, Message: k.org.Message}
-		switch {
-		case k.piece >= 0:
-			p = g.ledgerPart(k.piece)
-		case k.owner >= 0: // a turn in words of its own
-			p.Message = g.placed[k.owner]
-		case k.what == ledger.ToolSchema && k.org.Message < len(g.req.Tools):
-			p.Name = g.req.Tools[k.org.Message].Name
+		var q *ledger.Part
+		if n := len(out); n > 0 && out[n-1].Start < out[n-1].End {
+			q = &out[n-1]
 		}
-		p.Start, p.End = k.start, k.end
-		if n := len(out); n > 0 {
-			q := &out[n-1]
-			same := q.Kind == p.Kind && q.Message == p.Message && q.Part == p.Part && q.Start < q.End
-			if same && (q.Kind == ledger.ToolSchema || q.Kind == ledger.Call || from == k.piece) {
-				if q.End, from = p.End, k.piece; q.Canonical == 0 {
-					q.Canonical = g.canonical(k.piece, text[q.Start:q.End])
-				}
-				continue
+		if k.piece < 0 && k.what == ledger.ToolSchema && q != nil && q.Kind == k.what && q.Message == int(k.of) && q.Part == 0 {
+			q.End, from = k.end, k.piece // most marks are of these
+			continue
+		}
+		p := g.partOf(k)
+		if q != nil && q.Kind == p.Kind && q.Message == p.Message && q.Part == p.Part && (q.Kind == ledger.ToolSchema || q.Kind == ledger.Call || from == k.piece) {
+			if q.End, from = p.End, k.piece; q.Canonical == 0 {
+				q.Canonical = g.canonical(k.piece, text[q.Start:q.End])
 			}
+			continue
 		}
 		for p.Kind != ledger.ToolSchema && len(gone) > 0 && inOrder(gone[0], p) < 0 {
 			gone[0].Start, gone[0].End = p.Start, p.Start
@@ -209,16 +205,31 @@ func (g *page) parts(text string) []ledger.Part {
 	return append(out, gone...)
 }
 
+// partOf is a mark as the ledger wants it.
+func (g *page) partOf(k *mark) ledger.Part {
+	p := ledger.Part{Kind: k.what, Message: int(k.of)}
+	switch {
+	case k.piece >= 0:
+		p = g.ledgerPart(int(k.piece))
+	case k.owner >= 0: // a turn in words of its own
+		p.Message = g.placed[int(k.owner)]
+	case k.what == ledger.ToolSchema && int(k.of) < len(g.req.Tools):
+		p.Name = g.req.Tools[k.of].Name
+	}
+	p.Start, p.End = k.start, k.end
+	return p
+}
+
 func inOrder(a, b ledger.Part) int {
 	return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
 }
 
-// gone are the parts that are not in the prompt. Without a digest there is nothing to say of them.
-func (g *page) gone() []ledger.Part {
+// lost are the parts that are not in the prompt. Without a digest there is nothing to say of them.
+func (g *page) lost() []ledger.Part {
 	if g.in.Sum == nil {
 		return nil
 	}
-	var out []ledger.Part
+	g.gone = g.gone[:0]
 	for i := range g.pieces {
 		p := &g.pieces[i]
 		if p.shown || p.aside || p.label || p.what == ledger.Template || p.text == "" || p.owner < 0 {
@@ -226,10 +237,10 @@ func (g *page) gone() []ledger.Part {
 		}
 		q := g.ledgerPart(i)
 		q.Canonical = g.in.Sum(p.text)
-		out = append(out, q)
+		g.gone = append(g.gone, q)
 	}
-	slices.SortStableFunc(out, inOrder)
-	return out
+	slices.SortStableFunc(g.gone, inOrder)
+	return g.gone
 }
 
 func (g *page) ledgerPart(piece int) ledger.Part {
@@ -245,7 +256,7 @@ func (g *page) ledgerPart(piece int) ledger.Part {
 
 // canonical is the digest of what the conversation holds, 0 where the prompt has just that. Of a call it is
 // that of the arguments, beside which the prompt has more.
-func (g *page) canonical(piece int, shown string) uint64 {
+func (g *page) canonical(piece int32, shown string) uint64 {
 	if g.in.Sum == nil || piece < 0 {
 		return 0
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/weirgate/weir/gateway/jinja"
 )
 
-// Parts of an origin that a render gets. The message of all but directTool is then no index.
+// Parts of an origin that a render gets.
 const (
-	fromSlot   = iota // Message is the index of a slot
+	fromPiece  = iota // Message is the index of a piece
 	directTool        // Message is the index of the tool
 	directDoc
 	directArg
@@ -39,28 +39,6 @@ type piece struct {
 	label       bool // an id or a name: templates repeat it elsewhere
 	media       bool
 	shown       bool // it was seen in the result
-}
-
-// origin is the piece's as Prompt.Spans has it.
-func (p *piece) origin() jinja.Origin {
-	switch p.kind {
-	case jinja.FromToolSchema:
-		return jinja.Origin{Kind: p.kind, Message: int(p.tool)}
-	case jinja.FromHost:
-		return jinja.Origin{Kind: p.kind}
-	}
-	return jinja.Origin{Kind: p.kind, Message: int(p.owner), Part: int(p.part)}
-}
-
-// slot is a string that the template got: some pieces, one after the other.
-type slot struct {
-	from, to int // in page.pieces
-	text     string
-	kind     jinja.OriginKind // that of its pieces which is trusted least
-	mixed    bool             // they have several
-	lost     bool             // it was not seen as it is: who wrote what of it is not known
-	at       int              // how far its text was seen
-	jumps    int
 }
 
 // result tells a tool's result from other turns.
@@ -118,17 +96,22 @@ type page struct {
 	queuedOf int
 	deferred map[string]int // deferred tools by name, until they were shown
 
-	pieces  []piece // that were given to the template, in order
-	store   []piece // memory for bodies
-	slots   []slot
+	pieces  []piece  // that were given to the template, in order
+	store   []piece  // memory for bodies
+	called  []call   // and for calls
+	results []result // and for turns that are results
 	rewrite map[int]written
 	recall  map[int]*Turn    // messages whose own words are known
 	placed  map[int]int      // their turns
 	byOwner map[int32][2]int // and where their pieces are
 	missing []string
 
-	marks []mark // the result's bytes, by piece
+	maker jinja.Maker
+	texts []jinja.Value // pieces of a string
+	marks []mark        // the result's bytes, by piece
 	spare []mark
+	spans []jinja.Span
+	gone  []ledger.Part // that the prompt has not
 	buf   []byte
 }
 
@@ -142,8 +125,9 @@ var pages sync.Pool //nolint:gochecknoglobals // a rendering has no owner that c
 
 // Bounds of what a kept page holds.
 const (
-	maxKept    = 1 << 20 // bytes of text
-	maxKeptLen = 1 << 15 // pieces, slots, marks
+	maxKept    = 4 << 20 // bytes of text
+	maxKeptLen = 1 << 15 // pieces, marks
+	maxKeptMap = 1 << 10 // calls
 )
 
 func newPage(ctx context.Context, m *Model, v *variant, in *Input, p *planned) *page {
@@ -157,12 +141,14 @@ func newPage(ctx context.Context, m *Model, v *variant, in *Input, p *planned) *
 
 // release gives the page back, without anything of the request.
 func (g *page) release() {
-	if cap(g.buf) > maxKept || max(cap(g.pieces), cap(g.store), cap(g.marks), cap(g.spare), cap(g.turns)) > maxKeptLen {
+	if cap(g.buf) > maxKept || max(cap(g.pieces), cap(g.store), cap(g.marks), cap(g.spare), cap(g.spans), cap(g.turns)) > maxKeptLen {
 		return
 	}
+	g.maker.Reset()
 	*g = page{
-		turns: emptied(g.turns), pieces: emptied(g.pieces), store: emptied(g.store), slots: emptied(g.slots), waiting: emptied(g.waiting),
-		marks: emptied(g.marks), spare: emptied(g.spare), buf: g.buf[:0],
+		turns: emptied(g.turns), pieces: emptied(g.pieces), store: emptied(g.store), called: emptied(g.called), results: emptied(g.results),
+		waiting: emptied(g.waiting), order: emptied(g.order), known: cleared(g.known), maker: g.maker, texts: emptied(g.texts), gone: emptied(g.gone),
+		marks: emptied(g.marks), spare: emptied(g.spare), spans: g.spans[:0], buf: g.buf[:0],
 	}
 	pages.Put(g)
 }
@@ -170,6 +156,15 @@ func (g *page) release() {
 func emptied[T any](s []T) []T {
 	clear(s)
 	return s[:0]
+}
+
+// cleared is a map to fill anew. A large one is not kept, since to clear it takes as long as it is.
+func cleared[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) > maxKeptMap {
+		return nil
+	}
+	clear(m)
+	return m
 }
 
 // miss notes what the template cannot show, once.
@@ -233,10 +228,13 @@ func blank(p []piece) bool {
 	return true
 }
 
+// recalled is the part of a reasoning that the message has not: it stands before all others.
+const recalled = -1
+
 // part makes the piece of a text part.
 func (g *page) part(kind jinja.OriginKind, what ledger.Kind, message, part int, text string) piece {
 	p := piece{text: text, kind: kind, what: what, owner: int32(message), part: int32(part)}
-	if m := &g.req.Messages[message]; part < len(m.Parts) && m.Parts[part].Volatile {
+	if m := &g.req.Messages[message]; part >= 0 && part < len(m.Parts) && m.Parts[part].Volatile {
 		p.flags |= ledger.Volatile
 	}
 	if kind == jinja.FromAssistant && g.in.Turns != nil && g.recall[message] == nil {

@@ -322,18 +322,7 @@ func (g *page) flush() error {
 	if len(g.waiting) == 0 && len(g.queued) == 0 {
 		return nil
 	}
-	ranks := make(map[string]int, len(g.order))
-	for i, id := range g.order {
-		if _, twice := ranks[id]; !twice {
-			ranks[id] = i
-		}
-	}
-	rank := func(w *waiting) int {
-		if i, ok := ranks[w.CallID]; ok {
-			return i
-		}
-		return len(g.order)
-	}
+	rank := g.ranks()
 	if len(g.waiting) > 1 {
 		slices.SortStableFunc(g.waiting, func(a, b waiting) int { return cmp.Compare(rank(&a), rank(&b)) })
 	}
@@ -350,7 +339,8 @@ func (g *page) flush() error {
 			if !known {
 				r = result{id: w.CallID}
 			}
-			g.emit(turn{role: roleTool, message: w.message, body: body, answers: &r})
+			g.results = append(g.results, r)
+			g.emit(turn{role: roleTool, message: w.message, body: body, answers: &g.results[len(g.results)-1]})
 			continue
 		}
 		g.miss("messages: a tool's result became text of a user")
@@ -367,6 +357,34 @@ func (g *page) flush() error {
 	g.waiting = g.waiting[:0]
 	g.ask(len(g.order))
 	return nil
+}
+
+// fewCalls is up to how many calls of a turn are searched one by one.
+const fewCalls = 16
+
+// ranks tells the place of a result among the calls of the last assistant message; those of unknown calls come last.
+func (g *page) ranks() func(w *waiting) int {
+	place := func(id string) int { return slices.Index(g.order, id) }
+	if len(g.order) > fewCalls {
+		ranks := make(map[string]int, len(g.order))
+		for i, id := range g.order {
+			if _, twice := ranks[id]; !twice {
+				ranks[id] = i
+			}
+		}
+		place = func(id string) int {
+			if i, ok := ranks[id]; ok {
+				return i
+			}
+			return -1
+		}
+	}
+	return func(w *waiting) int {
+		if i := place(w.CallID); i >= 0 {
+			return i
+		}
+		return len(g.order)
+	}
 }
 
 // ask gives the template the calls that it gets one by one, up to the one of that rank.

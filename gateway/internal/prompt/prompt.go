@@ -85,10 +85,11 @@ type Block struct {
 	ID        string // as the prompt has it
 }
 
-// Splice is a range of Prompt.Text whose ids are known.
+// Splice is a turn in Prompt.Text in the form that the model, or its family, writes: markers and all.
 type Splice struct {
+	Begin    int // where what stands in front of the turn begins
 	From, To int
-	IDs      []uint32
+	IDs      []uint32 // of the turn, as sampled; nil where they are not known
 }
 
 // Prompt is a rendered conversation.
@@ -131,6 +132,7 @@ type Model struct {
 	policyOwns       bool
 	now              func() time.Time
 	cache            toolCache
+	args             argCache
 	schema           *jinja.Template // prints a tool
 }
 
@@ -164,6 +166,7 @@ func New(ctx context.Context, s Source) (*Model, error) {
 		m.now = time.Now
 	}
 	m.cache.init()
+	m.args.init()
 	var err error
 	if m.schema, err = jinja.Compile("{{ tool | tojson }}", jinja.Options{}); err != nil {
 		return nil, err

@@ -41,17 +41,11 @@ func (m *Model) Render(ctx context.Context, in *Input) (*Prompt, error) {
 	if in.Prepared != nil {
 		in.Prepared()
 	}
-	o := jinja.RenderOptions{Now: m.now(), Origins: true}
-	if g.splices() {
-		o.Buffer = g.buf
-	}
-	r, err := v.tpl.Render(ctx, vars, o)
+	r, err := v.tpl.Render(ctx, vars, jinja.RenderOptions{Now: m.now(), Origins: true, Buffer: g.buf, Spans: g.spans})
 	if err != nil {
 		return nil, failed(ctx, v, err)
 	}
-	if g.splices() {
-		g.buf = r.Text
-	}
+	g.buf, g.spans = r.Text, r.Spans
 	return g.finish(r.Text, r.Spans)
 }
 

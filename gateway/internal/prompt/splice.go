@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/jinja"
@@ -23,7 +22,12 @@ type edit struct {
 	message  int
 }
 
-// splices reports that there may be edits. Then the rendered text is copied, and stands in memory that is kept.
+// mark is one of bytes of the turn.
+func (e *edit) mark(start, end int) mark {
+	return mark{start: start, end: end, kind: jinja.FromAssistant, of: int32(e.message), piece: -1, owner: int32(e.message)}
+}
+
+// splices reports that there may be edits.
 func (g *page) splices() bool { return len(g.recall)+len(g.rewrite) > 0 }
 
 // edits are the turns that are spliced, in order.
@@ -173,10 +177,7 @@ func common(a, b string) int {
 
 // apply makes the edits: the text of the prompt, its marks, and the ids that are known.
 func (g *page) apply(text []byte, edits []edit) (string, []Splice) {
-	switch {
-	case !g.splices():
-		return unsafe.String(unsafe.SliceData(text), len(text)), nil // nobody else has it
-	case len(edits) == 0:
+	if len(edits) == 0 {
 		return string(text), nil
 	}
 	n := len(text)
@@ -207,10 +208,8 @@ func (g *page) apply(text []byte, edits []edit) (string, []Splice) {
 		e := &edits[i]
 		keep(e.from)
 		g.before(e, b.Len())
+		splices = append(splices, Splice{Begin: b.Len(), From: b.Len() + len(e.before), To: b.Len() + len(e.before) + len(e.turn), IDs: e.ids})
 		b.WriteString(e.before)
-		if len(e.ids) > 0 {
-			splices = append(splices, Splice{From: b.Len(), To: b.Len() + len(e.turn), IDs: e.ids})
-		}
 		g.spliced(e, b.Len())
 		b.WriteString(e.turn)
 		for next < len(old) && old[next].end <= e.to {
@@ -230,8 +229,7 @@ func (g *page) before(e *edit, base int) {
 		g.marks = append(g.marks, mark{start: base, end: base + e.header, piece: -1, owner: nobody})
 	}
 	if e.header < len(e.before) {
-		org := jinja.Origin{Kind: jinja.FromAssistant, Message: e.message}
-		g.marks = append(g.marks, mark{start: base + e.header, end: base + len(e.before), org: org, piece: -1, owner: e.message})
+		g.marks = append(g.marks, e.mark(base+e.header, base+len(e.before)))
 	}
 }
 
@@ -243,10 +241,10 @@ func (g *page) spliced(e *edit, base int) {
 		if end <= at {
 			return
 		}
-		k := mark{start: base + at, end: base + end, org: jinja.Origin{Kind: jinja.FromAssistant, Message: e.message}, piece: piece, owner: e.message}
+		k := e.mark(base+at, base+end)
 		if piece >= 0 {
 			p := &g.pieces[piece]
-			k.what, k.org.Part = p.what, int(p.part)
+			k.piece, k.what, k.part = int32(piece), p.what, p.part
 		}
 		g.marks = append(g.marks, k)
 		at = end

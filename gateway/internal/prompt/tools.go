@@ -160,13 +160,13 @@ func convert(tools []conv.ToolDef, name func(namespace, name string) string, des
 		l.each[i] = jinja.Object(
 			jinja.Member{Name: "type", Value: jinja.Text("function", jinja.Origin{})},
 			jinja.Member{Name: "function", Value: jinja.Object(function...)},
-		)
+		).Kept()
 		if !t.Deferred {
 			listed = append(listed, l.each[i])
 		}
 	}
 	if len(listed) > 0 {
-		l.listed = jinja.List(listed...)
+		l.listed = jinja.List(listed...).Kept()
 	}
 	return l
 }

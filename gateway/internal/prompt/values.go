@@ -3,7 +3,6 @@ package prompt
 import (
 	"strings"
 
-	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/jinja"
 )
@@ -18,9 +17,8 @@ func (g *page) values() jinja.Value {
 }
 
 func (g *page) value(k int, t *turn) jinja.Value {
-	members := make([]jinja.Member, 2, 6)
-	members[0] = member("role", plainText(t.role.String()))
-	members[1] = member("content", g.body(k, t))
+	var all [6]jinja.Member
+	members := append(all[:0], member("role", plainText(t.role.String())), member("content", g.body(k, t)))
 	if t.name != "" {
 		members = append(members, member("name", g.label(k, t, t.name, true)))
 	}
@@ -41,13 +39,14 @@ func (g *page) value(k int, t *turn) jinja.Value {
 	}
 	g.note(k, t.unsaid)
 	if len(t.calls) > 0 {
-		list := make([]jinja.Value, len(t.calls))
+		var few [4]jinja.Value
+		list := few[:0]
 		for c := range t.calls {
-			list[c] = g.callValue(k, t, &t.calls[c])
+			list = append(list, g.callValue(k, t, &t.calls[c]))
 		}
-		members = append(members, member("tool_calls", jinja.List(list...)))
+		members = append(members, member("tool_calls", g.maker.List(list...)))
 	}
-	return jinja.Object(members...)
+	return g.maker.Object(members...)
 }
 
 // body is the content of a turn: a string where the template takes one, else a list of parts.
@@ -70,23 +69,27 @@ func (g *page) body(k int, t *turn) jinja.Value {
 	}
 	var parts []jinja.Value
 	if thinks {
-		parts = append(parts, jinja.Object(member("type", plainText("thinking")), member("thinking", g.text(k, t.think))))
+		parts = append(parts, g.maker.Object(member("type", plainText("thinking")), member("thinking", g.text(k, t.think))))
 	}
 	if !media && (texts <= 1 || !g.a.many[t.role]) {
 		if texts > 0 {
-			parts = append(parts, textPart(g.text(k, t.body)))
+			parts = append(parts, g.textPart(g.text(k, t.body)))
 		}
 		return jinja.List(parts...)
 	}
 	for i := range t.body {
 		switch p := &t.body[i]; {
 		case p.media:
-			parts = append(parts, jinja.Object(member("type", plainText(p.name))))
+			parts = append(parts, g.maker.Object(member("type", plainText(p.name))))
 		case p.text != "" && !p.joint:
-			parts = append(parts, textPart(g.text(k, t.body[i:i+1])))
+			parts = append(parts, g.textPart(g.text(k, t.body[i:i+1])))
 		}
 	}
 	return jinja.List(parts...)
+}
+
+func (g *page) textPart(v jinja.Value) jinja.Value {
+	return g.maker.Object(member("type", plainText("text")), member("text", v))
 }
 
 // label is an id or a name at a turn. Of one that the template does not show no bytes are looked for.
@@ -111,7 +114,8 @@ func (g *page) label(k int, t *turn, text string, seen bool) jinja.Value {
 func (g *page) callValue(k int, t *turn, c *call) jinja.Value {
 	name := g.part(jinja.FromAssistant, ledger.Call, t.message, c.part, c.name)
 	name.name, name.label = c.client, true
-	members := make([]jinja.Member, 0, 3)
+	var all [3]jinja.Member
+	members := all[:0]
 	switch {
 	case c.id == "":
 	case g.a.callIDs || g.a.resultIDs:
@@ -121,8 +125,8 @@ func (g *page) callValue(k int, t *turn, c *call) jinja.Value {
 	default:
 		members = append(members, member("id", jinja.Text(c.id, jinja.Origin{Kind: jinja.FromAssistant, Part: directArg})))
 	}
-	function := jinja.Object(member("name", g.text(k, g.alone(name))), member("arguments", g.arguments(k, t, c)))
-	return jinja.Object(append(members, member("type", plainText("function")), member("function", function))...)
+	function := g.maker.Object(member("name", g.text(k, g.alone(name))), member("arguments", g.arguments(k, t, c)))
+	return g.maker.Object(append(members, member("type", plainText("function")), member("function", function))...)
 }
 
 // arguments are a call's arguments as the template wants them. What is no object stays the text it is where
@@ -133,56 +137,40 @@ func (g *page) arguments(k int, t *turn, c *call) jinja.Value {
 	if g.a.argString {
 		return g.text(k, g.alone(p))
 	}
-	if jsonscan.TypeOf([]byte(c.arguments)) == jsonscan.Object {
-		if v, err := jinja.FromJSON([]byte(c.arguments), g.slot(k, g.alone(p))); err == nil {
-			return v
-		}
-		g.slots = g.slots[:len(g.slots)-1]
-		g.pieces = g.pieces[:len(g.pieces)-1]
+	at := g.note(k, g.alone(p))
+	if v, ok := g.m.args.object(&g.maker, c.arguments, p.given(at)); ok {
+		return v
 	}
+	g.pieces = g.pieces[:at]
 	g.miss("%s: arguments that are not an object", indexed("messages", t.message))
 	if g.a.argRaw {
 		return g.text(k, g.alone(p))
 	}
-	return jinja.Object(member(customParam, g.text(k, g.alone(p))))
+	return g.maker.Object(member(customParam, g.text(k, g.alone(p))))
 }
 
-// text gives pieces to the template as one string.
+// text gives pieces to the template as one string, each with an origin of its own.
 func (g *page) text(k int, pieces []piece) jinja.Value {
-	if len(pieces) == 0 {
+	switch at := g.note(k, pieces); len(pieces) {
+	case 0:
 		return plainText("")
+	case 1:
+		return g.pieces[at].value(at)
+	default:
+		g.texts = g.texts[:0]
+		for i := at; i < len(g.pieces); i++ {
+			g.texts = append(g.texts, g.pieces[i].value(i))
+		}
+		return g.maker.Join(g.texts...)
 	}
-	org := g.slot(k, pieces)
-	return jinja.Text(g.slots[len(g.slots)-1].text, org)
 }
 
-// slot notes the pieces of a string under an origin of its own, by which they are found again.
-func (g *page) slot(k int, pieces []piece) jinja.Origin {
-	from := g.note(k, pieces)
-	s := slot{from: from, to: len(g.pieces)}
-	org := jinja.Origin{Message: len(g.slots), Part: fromSlot}
-	for i := range pieces {
-		kind := pieces[i].kind
-		if i == 0 {
-			org.Kind = kind
-			continue
-		}
-		if kind != org.Kind {
-			s.mixed = true
-			org.Kind = lessTrusted(org.Kind, kind)
-		}
-	}
-	s.kind = org.Kind
-	if s.text = pieces[0].text; len(pieces) > 1 {
-		var b strings.Builder
-		for i := range pieces {
-			b.WriteString(pieces[i].text)
-		}
-		s.text = b.String()
-	}
-	g.slots = append(g.slots, s)
-	return org
+// given is the origin that the piece has for the template, at being its index: by it its bytes are found again.
+func (p *piece) given(at int) jinja.Origin {
+	return jinja.Origin{Kind: p.kind, Message: at, Part: fromPiece}
 }
+
+func (p *piece) value(at int) jinja.Value { return jinja.Text(p.text, p.given(at)) }
 
 // note keeps pieces of turn k, and returns where the first of them is.
 func (g *page) note(k int, pieces []piece) int {
@@ -192,27 +180,4 @@ func (g *page) note(k int, pieces []piece) int {
 		g.pieces[i].turn = int32(k)
 	}
 	return from
-}
-
-// lessTrusted is that of two kinds whose bytes may do less in a prompt.
-func lessTrusted(a, b jinja.OriginKind) jinja.OriginKind {
-	rank := func(k jinja.OriginKind) int {
-		switch k {
-		case jinja.FromUser:
-			return 5
-		case jinja.FromToolResult:
-			return 4
-		case jinja.FromToolSchema:
-			return 3
-		case jinja.FromAssistant:
-			return 2
-		case jinja.FromSystem:
-			return 1
-		}
-		return 0
-	}
-	if rank(b) > rank(a) {
-		return b
-	}
-	return a
 }

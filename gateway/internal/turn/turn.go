@@ -49,7 +49,7 @@ type Sink interface {
 
 // Meter is told what happened, for metrics. Calls come from the turn's goroutine.
 type Meter interface {
-	// Tokens tells of a delta with n tokens.
+	// Tokens tells of a delta with n tokens, 0 where the engine does not say.
 	Tokens(n int)
 	// PluginFault tells that the parser failed and the stream went on raw.
 	PluginFault(f *host.Fault)
@@ -340,7 +340,7 @@ func (r *run) delta(d *engines.Delta) error {
 	if r.Output != nil {
 		r.Output.add(d)
 	}
-	if d.Tokens > 0 {
+	if d.Tokens > 0 || len(d.Bytes) > 0 || len(d.Fragments) > 0 {
 		r.output += d.Tokens
 		r.Meter.Tokens(d.Tokens)
 	}

