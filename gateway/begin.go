@@ -154,9 +154,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 			g.release(p)
 		}
 	}()
-	if p.page != nil && len(p.page.Missing) > 0 {
-		g.log.LogAttrs(ctx, slog.LevelDebug, "changed for the chat template", slog.String(telemetry.KeyRequestID, c.RequestID), slog.Any(telemetry.KeyMissing, p.page.Missing))
-	}
+	g.changed(ctx, c.RequestID, p)
 	req := p.req
 	maxTokens, err := m.room(req, &p.Prompt)
 	if err != nil {
@@ -200,6 +198,13 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 		g.release(p)
 	}
 	return job, nil
+}
+
+// changed tells what of a request its chat template cannot show, and what was changed for that.
+func (g *Gateway) changed(ctx context.Context, id string, p *made) {
+	if p.page != nil && len(p.page.Missing) > 0 {
+		g.log.LogAttrs(ctx, slog.LevelDebug, "changed for the chat template", slog.String(telemetry.KeyRequestID, id), slog.Any(telemetry.KeyMissing, p.page.Missing))
+	}
 }
 
 // turn puts a turn together.

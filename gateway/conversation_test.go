@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -128,7 +129,7 @@ func (d *dialog) check(remembers bool) {
 		case remembers && !inText && d.shows(st, i), remembers && !inIDs && inText && d.exact:
 			d.tb.Errorf("%s: turn %d: all that the model wrote is there, and the prefix is not\n%s", d.name(), i, apart(before, st))
 		}
-		if d.client.surface.name == "messages" && !d.client.drops && strings.HasPrefix(before.heard.spoken(), "rounds") {
+		if d.client.surface.name == "messages" && !d.client.drops && strings.HasPrefix(before.spoken(), "rounds") {
 			d.ordered(before, st)
 		}
 	}
@@ -273,7 +274,7 @@ func TestConversations(t *testing.T) {
 	found := make([]findings, groups)
 	t.Run("prompts", func(t *testing.T) {
 		for i := range groups {
-			t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
 				var some []chatTemplate
 				for k := i; k < len(tried); k += groups {

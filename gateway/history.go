@@ -208,24 +208,24 @@ func answerParts(text string, blocks []event.Block, message int, sum func(string
 
 // reasoningOf is all reasoning of a turn.
 func reasoningOf(blocks []event.Block) string {
-	text := ""
+	var text strings.Builder
 	for i := range blocks {
 		if blocks[i].Kind == event.ReasoningStart {
-			text += string(blocks[i].Text)
+			text.WriteString(string(blocks[i].Text))
 		}
 	}
-	return text
+	return text.String()
 }
 
 // sent is the reasoning that a client sends back in a message.
 func sent(m *conv.Message) string {
-	text := ""
+	var text strings.Builder
 	for i := range m.Parts {
 		if m.Parts[i].Kind == conv.Reasoning {
-			text += m.Parts[i].Text
+			text.WriteString(m.Parts[i].Text)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // alike reports whether two texts are the same but for their white space, in which clients differ.

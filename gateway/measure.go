@@ -69,7 +69,7 @@ func (g *Gateway) measure(ctx context.Context, key string, body []byte, costs []
 	req := canon.MarkVolatile(canon.StripPreamble(decoded.Request), g.volatile)
 	p := &made{req: req, history: g.history(m, t, req)}
 	done()
-	ops, err := g.plan(m, t, req)
+	ops, err := g.plan(ctx, m, t, req)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -237,7 +238,7 @@ func TestWindow(t *testing.T) {
 			w := *w
 			w.tb = t
 			resp, b := w.post(s.path, s.body(model, strings.Repeat("x", window)))
-			if e := s.refusal(t, resp.StatusCode, b); e.Status != http.StatusBadRequest || !strings.Contains(e.Message, fmt.Sprint(window)) {
+			if e := s.refusal(t, resp.StatusCode, b); e.Status != http.StatusBadRequest || !strings.Contains(e.Message, strconv.Itoa(window)) {
 				t.Errorf("%s: %+v", model, e)
 			}
 		})

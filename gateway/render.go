@@ -28,9 +28,9 @@ import (
 // decides comes before. h is nil where nothing is remembered of the conversation.
 func (g *Gateway) render(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request, h *history) (*prompt.Prompt, error) {
 	if m.Renderer != "" {
-		return g.renderByPlugin(m, t, req)
+		return g.renderByPlugin(ctx, m, t, req)
 	}
-	ops, policy, err := g.planBy(m, t, req)
+	ops, policy, err := g.planBy(ctx, m, t, req)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (g *Gateway) render(ctx context.Context, m *model, t *tenant.Tenant, req *c
 	// The plan does not fit the conversation: that is a failure of the policy like others.
 	err = fmt.Errorf("%w: %w", host.ErrProtocol, err)
 	policy.Report(t.Name, err)
-	if err := g.policyFailed(m, policy.Name, abi.ExportPlan, err); err != nil {
+	if err := g.policyFailed(ctx, m, policy.Name, abi.ExportPlan, err); err != nil {
 		return nil, err
 	}
 	return m.assets.template.Render(ctx, g.input(m, req, nil, h))
@@ -79,14 +79,14 @@ func wireKind(k prompt.BlockKind) wire.Kind {
 }
 
 // plan is planBy for who does not ask whose plan it is.
-func (g *Gateway) plan(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, error) {
-	ops, _, err := g.planBy(m, t, req)
+func (g *Gateway) plan(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, error) {
+	ops, _, err := g.planBy(ctx, m, t, req)
 	return ops, err
 }
 
 // planBy asks the model's policy, and says which plugin that is. One that fails ends the turn, unless its failure
 // policy says that the prompt is then made as if there were no policy: then there is no plugin either.
-func (g *Gateway) planBy(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, *plughost.Plugin, error) {
+func (g *Gateway) planBy(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, *plughost.Plugin, error) {
 	rows, err := outline.Of(req, m.Thinking, assemble.ToolName)
 	if err != nil {
 		return nil, nil, err
@@ -96,14 +96,14 @@ func (g *Gateway) planBy(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.
 		if err != nil {
 			p := m.planner.Plugin()
 			p.Report("", err)
-			return nil, nil, g.policyFailed(m, p.Name, abi.ExportPlan, err)
+			return nil, nil, g.policyFailed(ctx, m, p.Name, abi.ExportPlan, err)
 		}
 		return ops, m.planner.Plugin(), nil
 	}
 	for {
 		p, err := g.registry.Lookup(m.PolicyPlugin)
 		if err != nil {
-			return nil, nil, g.policyFailed(m, m.PolicyPlugin, abi.ExportPlan, err)
+			return nil, nil, g.policyFailed(ctx, m, m.PolicyPlugin, abi.ExportPlan, err)
 		}
 		r, err := p.Planner(policyPluginConfig(p))
 		var ops []plan.Op
@@ -117,7 +117,7 @@ func (g *Gateway) planBy(m *model, t *tenant.Tenant, req *conv.Request) ([]plan.
 			continue
 		}
 		p.Report(t.Name, err)
-		return nil, nil, g.policyFailed(m, m.PolicyPlugin, abi.ExportPlan, err)
+		return nil, nil, g.policyFailed(ctx, m, m.PolicyPlugin, abi.ExportPlan, err)
 	}
 }
 
@@ -129,10 +129,10 @@ func (g *Gateway) replaced(name string, old *plughost.Plugin) bool {
 
 // policyFailed tells of a template plugin that failed, and returns the fault of the turn; nil where it goes on
 // without.
-func (g *Gateway) policyFailed(m *model, name, export string, err error) error {
+func (g *Gateway) policyFailed(ctx context.Context, m *model, name, export string, err error) error {
 	g.metrics.PluginFault(name, export, string(plughost.KindOf(err)))
 	fall := export == abi.ExportPlan && g.current.Load().config.Plugins.FailureOf(name) == config.FailureFallback
-	g.log.LogAttrs(context.Background(), slog.LevelWarn, "template plugin failed", slog.String(telemetry.KeyPlugin, name), slog.String(telemetry.KeyModel, m.ID),
+	g.log.LogAttrs(ctx, slog.LevelWarn, "template plugin failed", slog.String(telemetry.KeyPlugin, name), slog.String(telemetry.KeyModel, m.ID),
 		slog.Bool(telemetry.KeyFallback, fall), slog.String(telemetry.KeyError, err.Error()))
 	if fall {
 		return nil
@@ -144,7 +144,7 @@ func (g *Gateway) policyFailed(m *model, name, export string, err error) error {
 }
 
 // renderByPlugin makes the prompt with the model's renderer plugin.
-func (g *Gateway) renderByPlugin(m *model, t *tenant.Tenant, req *conv.Request) (*prompt.Prompt, error) {
+func (g *Gateway) renderByPlugin(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request) (*prompt.Prompt, error) {
 	if req.Prompting.Template != "" || req.Prompting.Documents != nil {
 		return nil, fault.At(fault.Unsupported, "chat_template", "this model's prompts are not made by a chat template: chat_template and documents have no effect")
 	}
@@ -156,7 +156,7 @@ func (g *Gateway) renderByPlugin(m *model, t *tenant.Tenant, req *conv.Request) 
 	for {
 		p, conf, err := g.rendererOf(m.Renderer)
 		if err != nil {
-			return nil, g.policyFailed(m, m.Renderer, abi.ExportRender, err)
+			return nil, g.policyFailed(ctx, m, m.Renderer, abi.ExportRender, err)
 		}
 		owner := t.Name
 		if p.Name == builtinName {
@@ -171,7 +171,7 @@ func (g *Gateway) renderByPlugin(m *model, t *tenant.Tenant, req *conv.Request) 
 		case errors.Is(err, plan.ErrFormat) && !isFault(err):
 			return nil, fault.Wrap(fault.Invalid, err, "the conversation is too large for this model's renderer")
 		}
-		return nil, g.policyFailed(m, m.Renderer, abi.ExportRender, err)
+		return nil, g.policyFailed(ctx, m, m.Renderer, abi.ExportRender, err)
 	}
 }
 

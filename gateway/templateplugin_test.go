@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -153,7 +154,7 @@ func TestPolicyFails(t *testing.T) {
 			version := 0
 			for name, answer := range plans {
 				version++
-				w.live("acme", fmt.Sprint(version), templatePlugin("acme", fmt.Sprint(version), abi.ExportPlan, answer))
+				w.live("acme", strconv.Itoa(version), templatePlugin("acme", strconv.Itoa(version), abi.ExportPlan, answer))
 				s := messages()
 				resp, b := w.post(s.path, thought(w, tp, "acme").request())
 				if failure == "fallback" {

@@ -98,23 +98,29 @@ func Run(t *testing.T, h Host) {
 				t.Fatalf("the module is refused: %v", err)
 			}
 			defer p.Close()
-			for _, c := range f.Cases {
-				t.Run(c.Name, func(t *testing.T) {
-					if problem := c.run(p); problem != "" {
-						t.Errorf("section %s, %s:\n%s", c.Section, c.About, problem)
-					}
-				})
+			f.play(t, p)
+		})
+	}
+}
+
+// play runs the cases of a fixture.
+func (f *Fixture) play(t *testing.T, p Plugin) {
+	t.Helper()
+	for _, c := range f.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			if problem := c.run(p); problem != "" {
+				t.Errorf("section %s, %s:\n%s", c.Section, c.About, problem)
 			}
-			renderer, ok := p.(Renderer)
-			if !ok && len(f.Renders) > 0 {
-				t.Skip("NOT CHECKED: the host has no renderers")
-			}
-			for _, c := range f.Renders {
-				t.Run(c.Name, func(t *testing.T) {
-					if problem := c.run(renderer, f.Input); problem != "" {
-						t.Errorf("section %s, %s:\n%s", c.Section, c.About, problem)
-					}
-				})
+		})
+	}
+	renderer, ok := p.(Renderer)
+	if !ok && len(f.Renders) > 0 {
+		t.Skip("NOT CHECKED: the host has no renderers")
+	}
+	for _, c := range f.Renders {
+		t.Run(c.Name, func(t *testing.T) {
+			if problem := c.run(renderer, f.Input); problem != "" {
+				t.Errorf("section %s, %s:\n%s", c.Section, c.About, problem)
 			}
 		})
 	}

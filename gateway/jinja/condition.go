@@ -71,6 +71,9 @@ func (st *state) related(op relation, l, r *Value) (bool, error) {
 			}
 			return strings.Contains(r.str(), l.str()) == (op == isIn), nil
 		}
+		if l.k == kStr && r.k == kDict && l.len() < scanBytes {
+			return (r.dict().find(l.str()) != nil) == (op == isIn), nil
+		}
 		ok, err := st.contains(*r, *l)
 		return ok == (op == isIn), err
 	}

@@ -166,15 +166,16 @@ func (n *slice) eval(st *state) (Value, error) {
 }
 
 func (n *binary) eval(st *state) (Value, error) {
-	l, err := n.l.eval(st)
+	var tmps [2]Value
+	l, err := st.ref(n.l, &tmps[0])
 	if err != nil {
-		return l, err
+		return *l, err
 	}
-	r, err := n.r.eval(st)
+	r, err := st.ref(n.r, &tmps[1])
 	if err != nil {
-		return r, err
+		return *r, err
 	}
-	v, err := st.arith(n.op, l, r)
+	v, err := st.arith(n.op, *l, *r)
 	if err == nil && n.negated {
 		v, err = negate(v)
 	}

@@ -257,17 +257,24 @@ func (d *dumper) string(v Value) {
 
 // escaped writes what is between quotes.
 func (d *dumper) escaped(s string, org uint64) {
-	for {
+	b := d.b
+	if s != "" {
+		b.open(org)
+	}
+	for s != "" {
 		i := plainLen(s, d.ascii)
-		d.b.add(s[:i], org)
-		if i == len(s) {
+		esc, n := "", 0
+		if i < len(s) {
+			r := rune(s[i])
+			if n = 1; r >= utf8.RuneSelf {
+				r, n = utf8.DecodeRuneInString(s[i:])
+			}
+			esc = jsonEscape(r)
+		}
+		if !b.room(i + len(esc)) {
 			return
 		}
-		r, n := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(s[i:])
-		}
-		d.b.add(jsonEscape(r), org)
+		b.buf = append(append(b.buf, s[:i]...), esc...)
 		s = s[i+n:]
 	}
 }

@@ -59,7 +59,7 @@ func TestMarkVolatile(t *testing.T) {
 			if fmt.Sprintf("%+v", in) != before {
 				t.Error("the request given was changed")
 			}
-			if same := out == in; same != (reflect.DeepEqual(out, in)) {
+			if same := out == in; same != reflect.DeepEqual(out, in) {
 				t.Errorf("the same request: %v", same)
 			}
 		})

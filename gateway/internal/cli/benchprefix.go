@@ -126,11 +126,14 @@ func prefixSide(ctx context.Context, file string, tokens int, strip bool) ([]pre
 		return nil, err
 	}
 	srv := &http.Server{Handler: g.Handler(), ReadHeaderTimeout: time.Minute}
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ln) }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(ln) // it ends because it is closed
+	}()
 	defer func() {
 		_ = srv.Close()
-		_ = <-done // it ended because it was closed
+		<-done
 	}()
 	p := &prefixClient{url: "http://" + ln.Addr().String()}
 	manual, err := p.filler(ctx, tokens-200)

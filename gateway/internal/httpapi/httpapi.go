@@ -104,8 +104,8 @@ func New(ctx context.Context, gw Gateway, s Surfaces, log *slog.Logger) *Handler
 	h.mux.HandleFunc("POST /v1/messages/count_tokens", h.serveCount)
 	if t, ok := s.Chat.(surface.Tokens); ok {
 		for _, version := range [...]string{"", "/v1"} { // vLLM has them without
-			h.mux.HandleFunc("POST "+version+"/tokenize", func(w http.ResponseWriter, r *http.Request) { h.serveTokenize(w, r, t) })
-			h.mux.HandleFunc("POST "+version+"/detokenize", func(w http.ResponseWriter, r *http.Request) { h.serveDetokenize(w, r, t) })
+			h.mux.HandleFunc("POST "+version+"/tokenize", func(w http.ResponseWriter, r *http.Request) { h.serveTokenize(w, r, t) })     //nolint:contextcheck // the answer is made within the request
+			h.mux.HandleFunc("POST "+version+"/detokenize", func(w http.ResponseWriter, r *http.Request) { h.serveDetokenize(w, r, t) }) //nolint:contextcheck // as above
 		}
 	}
 	h.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) { h.serveModels(w, r, "") })

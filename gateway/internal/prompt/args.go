@@ -43,8 +43,7 @@ func (c *argCache) init() {
 // object is a JSON object as a template takes it, with org for the origin of its strings; ok is false where it is
 // none.
 func (c *argCache) object(m *jinja.Maker, text string, org jinja.Origin) (v jinja.Value, ok bool) {
-	// The seeds are the process's own, so nobody can choose texts that collide.
-	key := argKey{maphash.String(c.seeds[0], text), maphash.String(c.seeds[1], text)}
+	key := c.key(text)
 	e, seen := c.get(key)
 	if !e.v.IsUndefined() {
 		return m.From(e.v, org), true
@@ -61,6 +60,11 @@ func (c *argCache) object(m *jinja.Maker, text string, org jinja.Origin) (v jinj
 	}
 	c.put(key, e)
 	return v, true
+}
+
+// key is a digest of a text. Its seeds are the process's own, so nobody can choose texts that collide.
+func (c *argCache) key(text string) argKey {
+	return argKey{maphash.String(c.seeds[0], text), maphash.String(c.seeds[1], text)}
 }
 
 func (c *argCache) get(key argKey) (argEntry, bool) {

@@ -122,7 +122,7 @@ func (p *prober) rest(tools bool) {
 		full := p.vars["tools"]
 		p.vars["tools"] = jinja.List(p.toolValue(""))
 		r, ok := p.render(true, nil, u)
-		p.a.describe = p.a.tools && !(ok && strings.Contains(string(r.Text), p.word("Tool")))
+		p.a.describe = p.a.tools && (!ok || !strings.Contains(string(r.Text), p.word("Tool")))
 		p.vars["tools"] = full
 	}
 	doc := jinja.Object(member("title", p.value("Title")), member("text", p.value("Doc")), member("content", p.value("Doc")))

@@ -47,8 +47,8 @@ func big(tb testing.TB, tools int) (map[string]jinja.Value, *conv.Request, []byt
 	req := &conv.Request{}
 	for _, m := range in.Messages {
 		out := conv.Message{Role: roles[m.Role]}
-		switch {
-		case m.Role == "tool":
+		switch m.Role {
+		case "tool":
 			out.Parts = []conv.Part{result(m.CallID, text(m.Content))}
 		default:
 			if m.Reasoning != "" {

@@ -105,8 +105,7 @@ func FuzzRender(f *testing.F) {
 			in := input(rng, req)
 			p, err := m.Render(t.Context(), in)
 			if err != nil {
-				var fail *fault.Error
-				if !errors.As(err, &fail) {
+				if _, ok := errors.AsType[*fault.Error](err); !ok {
 					t.Fatalf("error %v is no fault", err)
 				}
 				continue

@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"maps"
+
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/gateway/internal/fault"
@@ -22,9 +24,7 @@ func (m *Model) reserved(name string) bool {
 // that the request does not name. Arguments that the template does not read are left out, as vLLM does.
 func (m *Model) variables(v *variant, req *conv.Request, p *planned) (vars map[string]jinja.Value, unread []string, err error) {
 	vars = make(map[string]jinja.Value, len(m.tokens)+8)
-	for name, text := range m.tokens {
-		vars[name] = text
-	}
+	maps.Copy(vars, m.tokens)
 	named := map[string]bool{}
 	if len(req.TemplateArgs) > 0 {
 		r := jsonscan.NewReader(req.TemplateArgs)

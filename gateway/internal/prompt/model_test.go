@@ -2,6 +2,7 @@ package prompt_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +74,7 @@ func TestToolCache(t *testing.T) {
 		for range 2 {
 			def := conv.ToolDef{Name: "f", Description: fmt.Sprint("d", i)}
 			p := render(t, m, &prompt.Input{Request: withTools(request(user("U")), def)})
-			if want := `"description": "d` + fmt.Sprint(i) + `"`; !strings.Contains(p.Text, want) {
+			if want := `"description": "d` + strconv.Itoa(i) + `"`; !strings.Contains(p.Text, want) {
 				t.Fatalf("no %s in %q", want, p.Text)
 			}
 		}

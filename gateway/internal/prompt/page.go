@@ -147,7 +147,8 @@ func (g *page) release() {
 	g.maker.Reset()
 	*g = page{
 		turns: emptied(g.turns), pieces: emptied(g.pieces), store: emptied(g.store), called: emptied(g.called), results: emptied(g.results),
-		waiting: emptied(g.waiting), order: emptied(g.order), known: cleared(g.known), maker: g.maker, texts: emptied(g.texts), gone: emptied(g.gone),
+		waiting: emptied(g.waiting), order: emptied(g.order), known: cleared(g.known),
+		recall: cleared(g.recall), rewrite: cleared(g.rewrite), placed: cleared(g.placed), byOwner: cleared(g.byOwner), maker: g.maker, texts: emptied(g.texts), gone: emptied(g.gone),
 		marks: emptied(g.marks), spare: emptied(g.spare), spans: g.spans[:0], buf: g.buf[:0],
 	}
 	pages.Put(g)

@@ -3,6 +3,7 @@ package prompt
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 
 	"github.com/weirgate/weir/gateway/jinja"
@@ -77,9 +78,7 @@ func (m *Model) probe(ctx context.Context, v *variant, src string, tools bool) (
 	for strings.Contains(src, p.prefix) && len(p.prefix) < 64 {
 		p.prefix += "w"
 	}
-	for name, text := range m.tokens {
-		p.vars[name] = text
-	}
+	maps.Copy(p.vars, m.tokens)
 	if tools {
 		p.vars["tools"] = jinja.List(p.toolValue("Described"))
 	}
@@ -114,9 +113,7 @@ func (p *prober) render(generate bool, extra []jinja.Member, messages ...jinja.V
 		return jinja.Result{}, false
 	}
 	vars := make(map[string]jinja.Value, len(p.vars)+len(extra)+2)
-	for name, v := range p.vars {
-		vars[name] = v
-	}
+	maps.Copy(vars, p.vars)
 	vars["messages"], vars["add_generation_prompt"] = jinja.List(messages...), jinja.Bool(generate)
 	for _, x := range extra {
 		vars[x.Name] = x.Value

@@ -33,7 +33,7 @@ func (m *Model) Render(ctx context.Context, in *Input) (*Prompt, error) {
 	if err := g.variables(vars); err != nil {
 		return nil, err
 	}
-	if err := g.prepare(); err != nil {
+	if err := g.prepare(); err != nil { //nolint:contextcheck // nothing in it waits
 		return nil, err
 	}
 	vars["messages"] = g.values()

@@ -38,7 +38,7 @@ func everything() (*conv.Request, map[string]string) {
 		},
 	}
 	places := map[string]string{}
-	for _, w := range strings.Fields("SystemA SystemB Developer UserA UserB Answer LateDeveloper Ask Thought Beside ToolOne ArgOne ToolTwo ArgTwo " +
+	for w := range strings.FieldsSeq("SystemA SystemB Developer UserA UserB Answer LateDeveloper Ask Thought Beside ToolOne ArgOne ToolTwo ArgTwo " +
 		"ResultOneA ResultOneB ResultTwo Reminder LateSystem ArgThree Later LastA LastB Description Param") {
 		places[w] = "Sen" + w
 	}
@@ -60,8 +60,7 @@ func TestNothingIsDropped(t *testing.T) {
 				r.Tools = nil
 			}
 			p, err := m.Render(t.Context(), &prompt.Input{Request: &r})
-			var f *fault.Error
-			if errors.As(err, &f) {
+			if f, ok := errors.AsType[*fault.Error](err); ok {
 				refusals[name] = f.Error()
 				continue
 			}
@@ -97,7 +96,7 @@ func TestNothingIsDropped(t *testing.T) {
 // disordered names the first of the conversation's turns that does not stand behind those before it.
 func disordered(text string) string {
 	at := 0
-	for _, w := range strings.Fields("SystemA SystemB UserA UserB Answer LateDeveloper Ask ArgOne ResultOneA ResultOneB Reminder LateSystem ArgThree LastA LastB") {
+	for w := range strings.FieldsSeq("SystemA SystemB UserA UserB Answer LateDeveloper Ask ArgOne ResultOneA ResultOneB Reminder LateSystem ArgThree LastA LastB") {
 		i := strings.Index(text[at:], "Sen"+w)
 		if i < 0 {
 			return w

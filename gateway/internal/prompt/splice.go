@@ -307,7 +307,9 @@ func (g *page) finds(message int) []find {
 
 // index notes which pieces are of the messages that are spliced.
 func (g *page) index() {
-	g.byOwner = make(map[int32][2]int, len(g.recall)+len(g.rewrite))
+	if g.byOwner == nil {
+		g.byOwner = make(map[int32][2]int, len(g.recall)+len(g.rewrite))
+	}
 	for i := range g.pieces {
 		owner := g.pieces[i].owner
 		if g.recall[int(owner)] == nil {

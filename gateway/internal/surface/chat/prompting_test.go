@@ -82,14 +82,23 @@ func TestEcho(t *testing.T) {
 	whole.Arguments = []byte("{}")
 	calls := []event.Event{
 		{Kind: event.TurnStart},
-		{Kind: event.ToolStart, Call: c}, {Kind: event.ToolArgs, Text: whole.Arguments}, {Kind: event.ToolEnd, Call: c, Complete: true}, {Kind: event.Dispatch, Call: whole},
-		{Kind: event.UsageKind}, {Kind: event.Finish},
+		{Kind: event.ToolStart, Call: c},
+		{Kind: event.ToolArgs, Text: whole.Arguments},
+		{Kind: event.ToolEnd, Call: c, Complete: true},
+		{Kind: event.Dispatch, Call: whole},
+		{Kind: event.UsageKind},
+		{Kind: event.Finish},
 	}
 	answer := []event.Event{
 		{Kind: event.TurnStart},
-		{Kind: event.ReasoningStart}, {Kind: event.ReasoningDelta, Text: []byte("r")}, {Kind: event.ReasoningEnd},
-		{Kind: event.TextStart}, {Kind: event.TextDelta, Text: []byte(" is it.")}, {Kind: event.TextEnd},
-		{Kind: event.UsageKind}, {Kind: event.Finish},
+		{Kind: event.ReasoningStart},
+		{Kind: event.ReasoningDelta, Text: []byte("r")},
+		{Kind: event.ReasoningEnd},
+		{Kind: event.TextStart},
+		{Kind: event.TextDelta, Text: []byte(" is it.")},
+		{Kind: event.TextEnd},
+		{Kind: event.UsageKind},
+		{Kind: event.Finish},
 	}
 	for _, tt := range []struct {
 		name         string

@@ -60,7 +60,7 @@ func (v *variant) append(b []byte, value any, key string) []byte {
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		return v.object(b, value, key)
+		return v.object(b, value)
 	case []any:
 		if text, ok := alone(value); ok && v.texts && (key == "content" || key == "system") {
 			return v.append(b, text, "")
@@ -95,7 +95,7 @@ func alone(list []any) (string, bool) {
 	return text, ok && m["type"] == "text"
 }
 
-func (v *variant) object(b []byte, m map[string]any, key string) []byte {
+func (v *variant) object(b []byte, m map[string]any) []byte {
 	if v.marks {
 		m = maps.Clone(m)
 		marks := map[string]any{
