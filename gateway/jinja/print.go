@@ -98,47 +98,52 @@ func (n *sum) eval(st *state) (Value, error) {
 
 // print writes the terms as long as they are plain strings. Anything else is added to what was written, as a value.
 func (n *sum) print(st *state) error {
-	m, text := st.out.begin(), true
-	var acc Value
+	m := st.out.begin()
 	for i, t := range n.terms {
-		if text {
-			done, err := st.printText(t)
-			if err == nil && done {
-				err = st.within(m)
-			}
+		done, err := st.printText(t)
+		if err == nil && !done {
+			var tmp Value
+			v, err := st.ref(t, &tmp)
 			if err != nil {
+				return err
+			}
+			if v.k != kStr || v.f&markup != 0 {
+				return n.printSum(st, m, i, *v)
+			}
+			if err = st.emit(v); err != nil {
 				return at(err, n.pos)
 			}
-			if done {
-				continue
-			}
 		}
-		var tmp Value
-		v, err := st.ref(t, &tmp)
-		if err != nil {
-			return err
-		}
-		switch {
-		case !text:
-			acc, err = st.arith(opAdd, acc, *v)
-		case v.k == kStr && v.f&markup == 0:
-			if err = st.emit(v); err == nil {
-				err = st.within(m)
-			}
-		case i == 0:
-			acc, text = *v, false
-		default:
-			if acc, err = st.taken(m); err == nil {
-				acc, err = st.arith(opAdd, acc, *v)
-			}
-			text = false
+		if err == nil {
+			err = st.within(m)
 		}
 		if err != nil {
 			return at(err, n.pos)
 		}
 	}
-	if text {
-		return nil
+	return nil
+}
+
+// printSum writes the sum of what was written since m, of acc, which is the value of term i, and of the terms behind it.
+func (n *sum) printSum(st *state, m mark, i int, acc Value) error {
+	if i > 0 {
+		text, err := st.taken(m)
+		if err == nil {
+			acc, err = st.arith(opAdd, text, acc)
+		}
+		if err != nil {
+			return at(err, n.pos)
+		}
+	}
+	for _, t := range n.terms[i+1:] {
+		var tmp Value
+		v, err := st.ref(t, &tmp)
+		if err != nil {
+			return err
+		}
+		if acc, err = st.arith(opAdd, acc, *v); err != nil {
+			return at(err, n.pos)
+		}
 	}
 	return at(st.emit(&acc), n.pos)
 }
