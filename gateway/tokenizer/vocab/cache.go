@@ -158,7 +158,8 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 		dst.Text = appendIDs(dst.Text, dst.IDs[start:])
 	}
 	if sh != nil {
-		sh.put(key, dst.IDs[start:], dst.Text[written:])
+		// Most of a prompt that nobody sends again would pay for a text that nobody reads: it is kept on second sight.
+		sh.put(key, dst.IDs[start:], nil)
 	}
 }
 

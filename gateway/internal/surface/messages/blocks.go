@@ -20,6 +20,9 @@ type block struct {
 	text, seal string
 	id, name   string
 	input      string
+	title      string // of a document or a search result
+	context    string // of a document: what is said about it
+	from       string // of a search result: where it was found
 	parts      []conv.Part
 	media      *conv.Media
 	sourced    bool
@@ -86,10 +89,19 @@ func (d *decoder) blockMember(b *block, kind, key []byte) (err error) {
 	case "is_error":
 		b.isError, err = d.Bool()
 	case "source":
-		if string(kind) == "search_result" { // there it is a plain name
-			return d.Skip()
+		if string(kind) != "search_result" {
+			return d.source(b, string(kind))
 		}
-		return d.source(b, string(kind))
+		b.from, err = d.String()
+	case "title", "context":
+		switch {
+		case string(kind) != "document" && string(kind) != "search_result":
+			return d.Skip()
+		case string(key) == "title":
+			b.title, err = d.String()
+		default:
+			b.context, err = d.String()
+		}
 	case "content":
 		switch string(kind) {
 		case "tool_result":
@@ -140,6 +152,9 @@ func (d *decoder) addBlock(b *block, kind []byte) error {
 		}
 		p = conv.Part{Kind: conv.Reference, Text: b.name}
 	default: // image, document and search_result
+		if string(kind) != "image" {
+			d.label(b.title, b.from, b.context)
+		}
 		switch {
 		case b.media != nil:
 			p = conv.Part{Kind: conv.MediaPart, Media: b.media}
@@ -152,6 +167,16 @@ func (d *decoder) addBlock(b *block, kind []byte) error {
 	}
 	d.open = append(d.open, p)
 	return nil
+}
+
+// label adds what is said about a document, a line each, before the document itself: a model that is not told the title
+// cannot cite it.
+func (d *decoder) label(lines ...string) {
+	for _, s := range lines {
+		if s != "" {
+			d.open = append(d.open, conv.Part{Kind: conv.Text, Text: s + "\n"})
+		}
+	}
 }
 
 // source reads where an image or document comes from. A document of plain text or of blocks is those.

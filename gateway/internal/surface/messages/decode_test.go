@@ -45,11 +45,15 @@ func TestMessages(t *testing.T) {
 		},
 		{
 			"media", `{"role":"user","content":[{"type":"image","source":{"media_type":"image/png","type":"base64","data":"AA=="}},{"type":"image","source":{"type":"url","url":"http://x/y.png"}},{"type":"document","title":"t","source":{"type":"base64","media_type":"application/pdf","data":"BB=="}}]}`,
-			`user: image image/png "" "AA==" image  "http://x/y.png" "" file application/pdf "" "BB=="`,
+			`user: image image/png "" "AA==" image  "http://x/y.png" "" text "t\n" file application/pdf "" "BB=="`,
 		},
 		{
 			"documents of text", `{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"plain"}},{"type":"document","source":{"type":"content","content":[{"type":"text","text":"a"},{"type":"document","source":1}]}},{"type":"search_result","source":"http://x","title":"t","content":[{"type":"text","text":"found"}]}]}`,
-			`user: text "plain" text "a" text "found"`,
+			`user: text "plain" text "a" text "t\n" text "http://x\n" text "found"`,
+		},
+		{
+			"what is said about documents", `{"role":"user","content":[{"context":"kept in the safe","type":"document","title":"Will","source":{"type":"text","media_type":"text/plain","data":"plain"}},{"type":"document","title":null,"context":null,"source":{"type":"text","media_type":"text/plain","data":"b"}},{"type":"tool_result","tool_use_id":"u1","content":[{"type":"search_result","source":"s","title":"t","content":[{"type":"text","text":"found"}]}]}]}`,
+			"user: text \"Will\\n\" text \"kept in the safe\\n\" text \"plain\" text \"b\"\ntool: result u1 [ text \"t\\n\" text \"s\\n\" text \"found\" ]",
 		},
 		{
 			"media in a result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}`,
