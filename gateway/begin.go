@@ -202,7 +202,13 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 
 // changed tells what of a request its chat template cannot show, and what was changed for that.
 func (g *Gateway) changed(ctx context.Context, id string, p *made) {
-	if p.page != nil && len(p.page.Missing) > 0 {
+	if p.page == nil {
+		return
+	}
+	if len(p.page.Lost) > 0 {
+		g.log.LogAttrs(ctx, slog.LevelWarn, "the chat template leaves out a part of the request", slog.String(telemetry.KeyRequestID, id), slog.Any(telemetry.KeyLost, p.page.Lost))
+	}
+	if len(p.page.Missing) > 0 {
 		g.log.LogAttrs(ctx, slog.LevelDebug, "changed for the chat template", slog.String(telemetry.KeyRequestID, id), slog.Any(telemetry.KeyMissing, p.page.Missing))
 	}
 }

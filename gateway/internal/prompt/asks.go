@@ -125,6 +125,9 @@ func (p *prober) rest(tools bool) {
 		p.a.describe = p.a.tools && (!ok || !strings.Contains(string(r.Text), p.word("Tool")))
 		p.vars["tools"] = full
 	}
+	if alone, ok := p.render(true, nil, p.say(roleSystem, "S")); ok && p.a.system {
+		p.a.aloneLost = !strings.Contains(string(alone.Text), p.word("S")) || p.a.tools && !strings.Contains(string(alone.Text), p.word("Tool"))
+	}
 	doc := jinja.Object(member("title", p.value("Title")), member("text", p.value("Doc")), member("content", p.value("Doc")))
 	r, ok := p.render(true, []jinja.Member{member("documents", jinja.List(doc))}, u)
 	p.a.documents = ok && strings.Contains(string(r.Text), p.word("Doc"))

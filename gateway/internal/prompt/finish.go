@@ -47,7 +47,7 @@ func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
 	}
 	out.Spans = g.origins(spare.Spans)
 	out.Parts = g.parts(spare.Parts, out.Text)
-	out.Missing = g.missing
+	out.Missing, out.Lost = g.missing, g.lost
 	return out, nil
 }
 
@@ -58,7 +58,7 @@ func (g *page) hidden() {
 		if p.shown || p.aside || p.owner < 0 || p.what == ledger.Reasoning || p.what == ledger.Template || strings.TrimSpace(p.text) == "" {
 			continue
 		}
-		g.miss("%s: the template does not show its %s", indexed("messages", int(p.owner)), p.what)
+		g.lose("%s: the template does not show its %s", indexed("messages", int(p.owner)), p.what)
 	}
 }
 
@@ -176,7 +176,7 @@ const folded = 1 << 16
 
 // parts are the marks as the ledger wants them, with those that the prompt has not in their order.
 func (g *page) parts(out []ledger.Part, text string) []ledger.Part {
-	gone := g.lost()
+	gone := g.unshown()
 	out = slices.Grow(emptied(out), len(g.pieces)+len(g.req.Tools))
 	from := int32(-1) // piece of the last
 	for i := range g.marks {
@@ -228,8 +228,8 @@ func inOrder(a, b ledger.Part) int {
 	return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
 }
 
-// lost are the parts that are not in the prompt. Without a digest there is nothing to say of them.
-func (g *page) lost() []ledger.Part {
+// unshown are the parts that are not in the prompt. Without a digest there is nothing to say of them.
+func (g *page) unshown() []ledger.Part {
 	if g.in.Sum == nil {
 		return nil
 	}

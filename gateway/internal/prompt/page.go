@@ -105,6 +105,7 @@ type page struct {
 	placed  map[int]int      // their turns
 	byOwner map[int32][2]int // and where their pieces are
 	missing []string
+	lost    []string
 
 	maker jinja.Maker
 	texts []jinja.Value // pieces of a string
@@ -169,12 +170,19 @@ func cleared[K comparable, V any](m map[K]V) map[K]V {
 }
 
 // miss notes what the template cannot show, once.
-func (g *page) miss(format string, args ...any) {
-	if len(g.missing) >= maxMissing {
-		return
-	}
-	if s := fmt.Sprintf(format, args...); !slices.Contains(g.missing, s) {
-		g.missing = append(g.missing, s)
+func (g *page) miss(format string, args ...any) { note(&g.missing, fmt.Sprintf(format, args...)) }
+
+// lose notes something that no model will see.
+func (g *page) lose(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	note(&g.missing, s)
+	note(&g.lost, s)
+}
+
+// note adds s to a list, once, as long as the list is short.
+func note(list *[]string, s string) {
+	if len(*list) < maxMissing && !slices.Contains(*list, s) {
+		*list = append(*list, s)
 	}
 }
 

@@ -82,13 +82,14 @@ func (g *page) leading() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	alone := n == len(g.req.Messages) && g.a.aloneLost
 	for _, t := range turns {
 		switch {
-		case t.role != roleSystem || g.a.system:
+		case !alone && (t.role != roleSystem || g.a.system):
 			g.emit(t)
 		case !blank(t.body):
 			g.miss("messages: the system message became text of the first user message")
-			g.lead = t.body
+			g.lead = join(g.lead, "\n\n", false, t.body...)
 		}
 	}
 	return n, nil

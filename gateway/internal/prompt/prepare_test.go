@@ -54,6 +54,12 @@ var prepareCases = []struct {
 		want: "<t>system\nS</e>\n<t>user\nU</e>\n<t>assistant\nA</e>\n<t>user\nV</e>\n" + think3,
 	},
 	{
+		name: "system in the user's turn", template: "paired", req: request(system("S"), user("U"), answer(text("A"))), want: "[U]S; U[/U]A",
+	},
+	{
+		name: "system alone", template: "paired", req: request(system("S"), says(conv.Developer, text("D"))), want: "[U]S\nD[/U]", missing: "the system message became text",
+	},
+	{
 		name: "texts and system blocks are joined", template: "loop",
 		req:  request(says(conv.System, text("S1"), text(""), text("S2")), system("S3"), says(conv.User, text("a"), text("b"))),
 		want: "<t>system\nS1\nS2\nS3</e>\n<t>user\na\nb</e>\n" + think3,

@@ -35,6 +35,7 @@ type abilities struct {
 	system, systemLater, systemTwice bool
 	developer, developerLater        bool
 	systemDeveloper                  bool // a developer message right behind the system's
+	aloneLost                        bool // a system message without any other is left out, or the tools are then
 	userTwice, assistantTwice        bool
 	userAfterTool                    bool
 	tool, calls, parallel            bool

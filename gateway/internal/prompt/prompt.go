@@ -125,6 +125,9 @@ type Prompt struct {
 	// Missing names what of the request the template cannot show, and what was changed for it. For logs: it
 	// holds names of members and no content.
 	Missing []string
+	// Lost names what of Missing no model will see although no rule about reasoning says so: text that the template
+	// leaves out.
+	Lost []string
 }
 
 // Model is a compiled and probed chat template. It is safe for concurrent use.

@@ -76,7 +76,7 @@ func (g *page) variables(vars map[string]jinja.Value) error {
 		return fault.At(fault.Invalid, "documents", "expected an array")
 	}
 	if !g.a.documents {
-		g.miss("documents: the template shows none")
+		g.lose("documents: the template shows none")
 	}
 	vars["documents"] = v
 	return nil

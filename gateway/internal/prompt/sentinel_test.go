@@ -105,3 +105,63 @@ func disordered(text string) string {
 	}
 	return ""
 }
+
+// Short conversations are ones that few templates were written for: they too are shown whole or refused,
+// or what is lost is told.
+func TestNothingOfShortConversationsIsDropped(t *testing.T) {
+	t.Parallel()
+	all := corpusModels(t)
+	ask := call("call_a", "f", `{"a":"SenArg"}`)
+	for _, tt := range []struct {
+		name  string
+		req   *conv.Request
+		shown string
+		lost  map[string]bool // by these, which say so
+	}{
+		{"system", request(system("SenS")), "SenS", nil},
+		{"systems", request(system("SenS"), system("SenT")), "SenS SenT", nil},
+		{"developer", request(says(conv.Developer, text("SenD"))), "SenD", nil},
+		{"system and developer", request(system("SenS"), says(conv.Developer, text("SenD"))), "SenS SenD", nil},
+		{"system and tools", withTools(request(system("SenS")), conv.ToolDef{Name: "SenTool"}), "SenS SenTool", nil},
+		{"assistant", request(answer(text("SenA"))), "SenA", map[string]bool{"vllm25__template_vlm2vec_qwen2vl": true}},
+		{"system and assistant", request(system("SenS"), answer(text("SenA"))), "SenS SenA", nil},
+		{"system and assistant and user", request(system("SenS"), answer(text("SenA")), user("SenU")), "SenS SenA SenU", nil},
+		{"user and system", request(user("SenU"), system("SenS")), "SenU SenS", nil},
+		{"call without result", request(user("SenU"), answer(text("SenA"), ask)), "SenU SenA SenArg", map[string]bool{"lcpp__NVIDIA-Nemotron-Nano-v2": true}},
+		{"call, then user", request(user("SenU"), answer(ask), user("SenV")), "SenU SenArg SenV", nil},
+		{"result alone", request(tool("call_a", "SenR")), "SenR", nil},
+		{"system and result", request(system("SenS"), tool("call_a", "SenR")), "SenS SenR", nil},
+		{"system, call and result", request(system("SenS"), answer(ask), tool("call_a", "SenR")), "SenS SenArg SenR", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			shown, lost := 0, map[string][]string{}
+			for name, m := range all {
+				p, err := m.Render(t.Context(), &prompt.Input{Request: tt.req})
+				if err != nil {
+					if f, ok := errors.AsType[*fault.Error](err); !ok {
+						t.Errorf("%s: %v is no fault", name, err)
+					} else if strings.Contains(f.Error(), "Sen") {
+						t.Errorf("%s: %v tells content", name, f)
+					}
+					continue
+				}
+				shown++
+				for w := range strings.FieldsSeq(tt.shown) {
+					switch {
+					case strings.Contains(p.Text, w):
+					case tt.lost[name]:
+						if len(p.Lost) == 0 {
+							t.Errorf("%s loses %s in silence", name, w)
+						}
+					default:
+						lost[w] = append(lost[w], name)
+					}
+				}
+			}
+			for w, names := range lost {
+				slices.Sort(names)
+				t.Errorf("%s is not shown by %d of %d: %v", w, len(names), shown, names)
+			}
+		})
+	}
+}

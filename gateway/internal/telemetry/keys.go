@@ -25,6 +25,7 @@ const (
 	KeyPrompt     = "prompt"  // content: only of tenants that allow it
 	KeyAnswer     = "answer"  // as above
 	KeyIgnored    = "ignored" // request members without effect
+	KeyLost       = "lost"    // what of a request its chat template leaves out
 	KeyMissing    = "missing" // what a chat template cannot show, and what was changed for it
 	KeyPlugin     = "plugin"
 	KeyExport     = "export"
