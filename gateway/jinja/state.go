@@ -16,10 +16,10 @@ type state struct {
 	f      *frame
 	top    frame // of the template
 	out    builder
-	stack  []Value // arguments and operands that are being collected
-	none   args    // arguments that are none; nobody changes them
-	spare  []*args // those that are not in use
-	frames []*frame
+	stack  []Value  // arguments and operands that are being collected
+	none   args     // arguments that are none; nobody changes them
+	spare  []*args  // those that are not in use
+	frames []*frame // and frames that are not
 	vars   []Value
 	limits Limits
 	steps  int // left
