@@ -185,3 +185,15 @@ func appendResponseFormat(dst []byte, req *engines.Request) []byte {
 	dst = append(append(dst, `,"schema":`...), req.Constraint.JSONSchema...)
 	return append(dst, `}}`...)
 }
+
+// appendIDs writes ids as the elements of a JSON array. It serves requests without IDsText alone: who sends long
+// prompts has their text already, and need not have it made here.
+func appendIDs(dst []byte, ids []uint32) []byte {
+	for i, id := range ids {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(dst, uint64(id), 10)
+	}
+	return dst
+}
