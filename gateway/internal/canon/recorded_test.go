@@ -1,61 +1,22 @@
 package canon_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weirgate/weir/abi/conv"
-	"github.com/weirgate/weir/gateway/internal/canon"
-	"github.com/weirgate/weir/gateway/internal/surface"
-	"github.com/weirgate/weir/gateway/internal/surface/chat"
-	"github.com/weirgate/weir/gateway/internal/surface/messages"
+	"github.com/weirgate/weir/gateway/internal/canon/canontest"
 )
 
 // recorded are the requests of real clients, by the name of their scenario and in order.
 func recorded(t *testing.T) map[string][]*conv.Request {
 	t.Helper()
-	dir, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dir != filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "..", "shared", "data", "recorded", "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Skip("SKIPPED: no recorded requests in ../shared/data/recorded beside the repository")
-	}
 	out := map[string][]*conv.Request{}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var r struct {
-			Client, Scenario, Method, Path string
-			Body                           json.RawMessage
-		}
-		if err := json.Unmarshal(data, &r); err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
-		s := map[string]surface.Surface{"/v1/chat/completions": chat.Surface{}, "/v1/messages": messages.Surface{}}[r.Path]
-		if r.Method != "POST" || s == nil {
-			continue
-		}
-		req, err := s.Decode(r.Body, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
+	for _, r := range canontest.Recorded(t) {
 		name := r.Client + "/" + r.Scenario
-		out[name] = append(out[name], canon.MarkVolatile(canon.StripPreamble(req.Request), canon.VolatileBlocks()))
+		out[name] = append(out[name], r.Conv)
 	}
 	return out
 }
