@@ -58,24 +58,6 @@ func TestArgumentsAreBounded(t *testing.T) {
 	}
 }
 
-// The memory of a prompt that nobody uses is that of the next.
-func TestSpare(t *testing.T) {
-	t.Parallel()
-	m := own(t, "loop")
-	long := withTools(request(system("S"), user("U"), answer(think("R"), text("A"), call("a", "weather", `{"place":"Here"}`)), tool("a", "T")), weather())
-	short := request(user("V"))
-	want := render(t, m, &prompt.Input{Request: short, Sum: sum})
-	spare := render(t, m, &prompt.Input{Request: long, Sum: sum})
-	spans := &spare.Spans[0]
-	got := render(t, m, &prompt.Input{Request: short, Sum: sum, Spare: spare})
-	if !reflect.DeepEqual(got, want) || &got.Spans[0] != spans || spare.Text != "" || spare.Spans != nil || spare.Parts != nil {
-		t.Errorf("got %+v, want %+v; %+v is left", got, want, spare)
-	}
-	if _, err := m.Render(t.Context(), &prompt.Input{Request: short, Spare: &prompt.Prompt{}}); err != nil {
-		t.Error(err)
-	}
-}
-
 // Texts that a template gets as one are told apart by where their bytes came from, whatever it does to them.
 func TestJoinedTextsKeepTheirOrigins(t *testing.T) {
 	t.Parallel()

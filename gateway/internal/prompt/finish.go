@@ -25,10 +25,6 @@ func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
 			ends = append(slices.Clip(ends), s)
 		}
 	}
-	var spare Prompt
-	if g.in.Spare != nil {
-		spare, *g.in.Spare = *g.in.Spare, spare
-	}
 	out := &Prompt{Stops: g.plan.stops, Preserve: g.plan.tokens, Template: g.v.name, Owner: ledger.OwnerPolicy}
 	if g.templateOwns() {
 		out.Owner = ledger.OwnerTemplate
@@ -45,8 +41,8 @@ func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
 	if out.Start = g.plan.start; g.plan.tail != "" && !strings.HasSuffix(out.Text, g.plan.tail) {
 		out.Start = plan.StartAuto
 	}
-	out.Spans = g.origins(spare.Spans)
-	out.Parts = g.parts(spare.Parts, out.Text)
+	out.Spans = g.origins()
+	out.Parts = g.parts(out.Text)
 	out.Missing, out.Lost = g.missing, g.lost
 	return out, nil
 }
@@ -157,8 +153,8 @@ func lastBytes(s string, n int) string {
 }
 
 // origins are those of the marks, neighbours of one as one.
-func (g *page) origins(out []jinja.Span) []jinja.Span {
-	out = slices.Grow(out[:0], len(g.marks))
+func (g *page) origins() []jinja.Span {
+	out := make([]jinja.Span, 0, len(g.marks))
 	var last *mark
 	for i := range g.marks {
 		k := &g.marks[i]
@@ -175,9 +171,9 @@ func (g *page) origins(out []jinja.Span) []jinja.Span {
 const folded = 1 << 16
 
 // parts are the marks as the ledger wants them, with those that the prompt has not in their order.
-func (g *page) parts(out []ledger.Part, text string) []ledger.Part {
+func (g *page) parts(text string) []ledger.Part {
 	gone := g.unshown()
-	out = slices.Grow(emptied(out), len(g.pieces)+len(g.req.Tools))
+	out := make([]ledger.Part, 0, len(g.pieces)+len(g.req.Tools))
 	from := int32(-1) // piece of the last
 	for i := range g.marks {
 		k := &g.marks[i]

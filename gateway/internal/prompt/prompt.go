@@ -39,7 +39,7 @@ type Source struct {
 	Now func() time.Time
 }
 
-// Input is one request to render. Nothing of it is changed or kept, but Spare.
+// Input is one request to render. Nothing of it is changed or kept.
 type Input struct {
 	Request *conv.Request // canonical: volatile preambles are off
 	Plan    []plan.Op
@@ -54,9 +54,6 @@ type Input struct {
 	Prepared func()
 	// Sum is Ledger.Sum, for Part.Canonical; nil: parts have none.
 	Sum func(string) uint64
-	// Spare is a prompt that nobody uses any more: its Spans and Parts are the memory of the new one's, and it is
-	// empty afterwards. It may be nil.
-	Spare *Prompt
 }
 
 // Turn is what a model wrote, remembered.

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/weirgate/weir/gateway/tokenizer/vocab"
@@ -42,15 +41,6 @@ type addedToken struct {
 	RStrip     bool   `json:"rstrip"`
 	Normalized bool   `json:"normalized"`
 	Special    bool   `json:"special"`
-}
-
-// Read reads a file of at most MaxFile bytes.
-func Read(r io.Reader) (*vocab.Spec, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading tokenizer.json: %w", err)
-	}
-	return Parse(data)
 }
 
 // Parse reads the text of a file. Its errors wrap ErrMalformed or ErrUnsupported.
