@@ -11,18 +11,25 @@ import (
 // Call is one feed or finish. The guest reads In, Spans and Flags, reads and writes Window, and appends
 // to Records with Ptr as an offset into In. All memory is the stream's; nothing is kept by the guest. A
 // guest that changes Window calls Keep before; one whose call fails may leave the window in any state.
+//
+// The fields that most calls use come first, with the memory for a record: see Stream.
 type Call struct {
-	Window []byte
-	In     []byte
-	Flags  uint32
+	Window  []byte
+	In      []byte
+	Records []record.Record
+	first   [8]record.Record // memory for Records; more are rare
+
+	Flags uint32
 	// Spent is what a guest that meters its calls took for the earlier calls of the same feed or finish: a
 	// guest that returns early does not get more for that. The guest adds to it, the stream sets it to 0.
-	Spent   int64
-	Records []record.Record
-	Spans   []record.Span
+	Spent int64
+	Spans []record.Span
 
 	before []byte // window before the call, where it was kept
 }
+
+// plain makes the call one without spans and flags that nothing was before. In and Records stay.
+func (c *Call) plain() { c.Flags, c.Spent, c.Spans, c.before = 0, 0, nil, c.before[:0] }
 
 // Keep puts the window aside, so that the stream can go back to it. Only a call whose records end with a name
 // is ever taken back, so a guest that knows its records before it changes the window may leave Keep out for

@@ -13,24 +13,26 @@ import (
 )
 
 // Stream drives one stream. It is used by one goroutine. The zero value is not usable; see Open. The fields
-// are in the order of their use: a feed of a stream among thousands finds none of them in a near cache.
+// are in the order of their use: a feed of a stream among thousands finds none of them in a near cache, and most
+// feeds need the first 128 bytes alone.
 type Stream struct {
 	raw    bool
 	ended  bool
 	hasRef bool
+	holds  bool // buf has something
 	fed    bool
 	told   bool
 	guest  Guest
 	sink   Sink
-	buf    []byte // what is held between two feeds
-	call   Call
-	first  [8]record.Record // memory for the records of a call; more are rare
+	call   Call // plain between two feeds
 
+	buf     []byte        // what is held between two feeds
 	in      []byte        // within a feed or finish: what is still to be consumed, in buf or in the caller's bytes
 	spans   []record.Span // of in, or of buf between two feeds
 	refused record.Span   // verdict that stands: no call begins or gets its name at or before Off
 	dropped int
 	fault   *Fault
+	_       [40]byte // a whole number of cache lines, so that none is begun within one
 }
 
 // firstHeld is the room that a stream makes for held bytes when it first has some: markers and short headers,
@@ -42,7 +44,7 @@ const firstHeld = 64
 func Open(g Guest, sink Sink, start []byte) (*Stream, error) {
 	s := &Stream{guest: g, sink: sink}
 	s.call.Window = bytes.Clone(g.Template())
-	s.call.Records = s.first[:0]
+	s.call.Records = s.call.first[:0]
 	if err := g.Start(s.call.Window, start); err != nil {
 		s.raw, s.fault = true, &Fault{Export: abi.ExportStart, Err: err}
 		return s, s.fault
@@ -103,10 +105,34 @@ func (s *Stream) text(b []byte) error {
 // abi.MaxPiece, out of order or beyond p is not handed on. Only the sink's errors are returned: a guest's
 // fault makes the stream raw and is told by Fault. boundary asks the guest to decide on what it holds.
 func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
-	s.fed = s.fed || len(p) > 0
-	if len(spans) == 0 && !boundary && s.idle() && len(p)-1 < abi.MaxPiece && len(p) > 0 {
-		return s.quick(p)
+	if len(spans) > 0 || boundary || !s.idle() || len(p) == 0 || len(p) > abi.MaxPiece {
+		return s.feed(p, spans, boundary)
 	}
+	// One piece, and nothing is pending: that is what most deltas are. Most of these are one piece of content:
+	// then there is nothing to check but that record, and nothing to keep.
+	s.fed = true
+	c := &s.call
+	c.In, c.Records = p, c.Records[:0]
+	err := s.guest.Feed(c)
+	if recs := c.Records; err == nil && len(recs) == 1 {
+		if r := &recs[0]; r.Ptr == 0 && int(r.Len) == len(p) && content(r) {
+			// Field by field: a copy of the whole would wait for the stores of its parts.
+			return s.sink.Record(record.Record{Kind: r.Kind, Len: uint32(len(p)), Aux: r.Aux}, p)
+		}
+	}
+	s.in = p
+	if err != nil {
+		err = s.fail(abi.ExportFeed, err)
+	} else {
+		err = s.taken(0)
+	}
+	s.settle()
+	return err
+}
+
+// feed is Feed in general.
+func (s *Stream) feed(p []byte, spans []record.Span, boundary bool) error {
+	s.fed = s.fed || len(p) > 0
 	for done := 0; done < len(p) || boundary; {
 		if s.ended {
 			s.dropped += len(p) - done
@@ -138,29 +164,7 @@ func (s *Stream) Feed(p []byte, spans []record.Span, boundary bool) error {
 }
 
 // idle reports that nothing is pending: what is fed next begins a call of its own.
-func (s *Stream) idle() bool { return !s.raw && !s.ended && !s.hasRef && len(s.buf) == 0 }
-
-// quick is Feed for one piece where nothing is pending, which is what most deltas are. Most of these are one
-// piece of content: then there is nothing to check but that record, and nothing to keep.
-func (s *Stream) quick(p []byte) error {
-	c := &s.call
-	c.In, c.Flags, c.Spent, c.Records, c.Spans, c.before = p, 0, 0, c.Records[:0], nil, c.before[:0]
-	if err := s.guest.Feed(c); err != nil {
-		s.in = p
-		err = s.fail(abi.ExportFeed, err)
-		s.settle()
-		return err
-	}
-	if recs := c.Records; len(recs) == 1 {
-		if r := &recs[0]; r.Ptr == 0 && int(r.Len) == len(p) && content(r) {
-			return s.sink.Record(*r, p)
-		}
-	}
-	s.in = p
-	err := s.taken(0)
-	s.settle()
-	return err
-}
+func (s *Stream) idle() bool { return !s.raw && !s.ended && !s.hasRef && !s.holds }
 
 // content reports whether r is content as it mostly is, without flags; then it asks for no look at what is
 // around it. What says no may be valid all the same.
@@ -194,7 +198,8 @@ func (s *Stream) settle() {
 		s.buf = make([]byte, 0, max(firstHeld, len(s.in)))
 	}
 	s.buf = append(s.buf[:0], s.in...) // which may lie in buf
-	s.in = nil
+	s.in, s.holds = nil, len(s.buf) > 0
+	s.call.plain()
 }
 
 // piece chooses how much of p[from:] is one piece: at most abi.MaxPiece, never through a span and never

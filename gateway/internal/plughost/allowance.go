@@ -13,10 +13,13 @@ import (
 
 // How fuel is given out. Fuel counts instructions, of which one that misses every cache takes a hundred times
 // the usual: so a call gets it in slices, and from the second slice on the clock counts, too. A unit is worth
-// three quarters of a nanosecond, which is two to three times what usual code takes.
+// three quarters of a nanosecond, which is two to three times what usual code takes. No unit counts for more than
+// the slowest there is: on a virtual machine the thread's clock also runs while the host has given the processor
+// to another, for milliseconds at a time, and that is not the guest's doing.
 const (
-	slice     = 10_000
+	slice     = sandbox.Slice
 	headStart = 100 * time.Microsecond
+	slowest   = 100 * time.Nanosecond
 )
 
 // patience is for calls that nobody waits for, or whose code is weir's own: code that runs for the first time on a
@@ -32,19 +35,23 @@ type allowance struct {
 	fuel api.MutableGlobal // the slice that the guest is at
 	left int64             // fuel beyond it
 
-	total int64         // fuel that the call began with
-	limit time.Duration // processor time from the second slice on
-	since time.Duration // the thread's processor time at the second slice
-	timed bool          // since is set, and the goroutine bound to its thread
-	late  bool          // time ran out
+	total    int64         // fuel that the call began with
+	patience time.Duration // that the call may take beyond what its fuel is worth
+	took     time.Duration // processor time from the second slice to the present one
+	since    time.Duration // the thread's processor time when the present slice began
+	given    int64         // fuel of the present slice
+	timed    bool          // since is set, and the goroutine bound to its thread
+	late     bool          // time ran out
 }
 
-// begin gives a call its fuel, and the time that it is worth, or more to one that may take so long.
+// begin prepares a call that may take so much fuel. It begins with a slice, which is the guest's own doing
+// (sandbox.ExportSliced), and so can't be given less.
 func (a *allowance) begin(fuel int64, patience time.Duration) {
-	first := min(fuel, slice)
-	a.total, a.left, a.late, a.limit = fuel, fuel-first, false, max(worth(fuel)+headStart, patience)
-	a.fuel.Set(uint64(first))
+	a.total, a.left, a.late, a.patience = fuel, fuel-slice, false, patience
 }
+
+// limit is the processor time that the call may take from the second slice on.
+func (a *allowance) limit() time.Duration { return max(worth(a.total)+headStart, a.patience) }
 
 // end is told when the call is over.
 func (a *allowance) end() {
@@ -76,19 +83,29 @@ func (a *allowance) refill() {
 	more := min(slice-now, a.left)
 	a.left -= more
 	a.fuel.Set(uint64(now + more))
-	switch {
-	case now+more < 0:
+	if now+more < 0 {
 		panic(errFuel)
-	case !a.timed:
-		// Until the end of the call, since each thread has a clock of its own.
-		runtime.LockOSThread()
-		a.timed, a.since = true, threadTime()
 	}
-	// What was bought on credit is yet to be done.
-	if threadTime()-a.since+worth(max(-now, 0)) > a.limit {
+	if !a.timed {
+		runtime.LockOSThread() // until the end of the call, since each thread has a clock of its own
+	}
+	if a.turn(threadTime(), now, more) {
 		a.late = true
 		panic(errTime)
 	}
+}
+
+// turn ends a slice that left so much fuel, below zero where some was spent on credit, and begins one of more. It
+// reports whether the time is over.
+func (a *allowance) turn(clock time.Duration, now, more int64) bool {
+	if a.timed {
+		a.took += min(clock-a.since, time.Duration(a.given-now)*slowest)
+	} else {
+		a.timed, a.took = true, 0
+	}
+	a.since, a.given = clock, now+more
+	// What was bought on credit is yet to be done.
+	return a.took+worth(max(-now, 0)) > a.limit()
 }
 
 // offerRefill offers the import that asks for the next slice to the guests of r.

@@ -70,13 +70,14 @@ type console struct {
 	part []byte // line that has not ended
 	said []byte // beginning of what was written in the present call
 
-	lines, naps int // logged and waited in the present call
+	lines, naps int  // logged and waited in the present call
+	heard       bool // something of these is set
 }
 
 // begin starts a call.
 func (c *console) begin() {
-	if len(c.said) > 0 || c.lines+c.naps > 0 {
-		c.said, c.lines, c.naps = c.said[:0], 0, 0
+	if c.heard {
+		c.said, c.lines, c.naps, c.heard = c.said[:0], 0, 0, false
 	}
 }
 
@@ -87,6 +88,7 @@ func (c *console) word() []byte {
 }
 
 func (c *console) write(ctx context.Context, level slog.Level, b []byte) {
+	c.heard = true
 	c.said = append(c.said, b[:min(len(b), maxSaid-len(c.said))]...)
 	for len(b) > 0 {
 		n := bytes.IndexByte(b, '\n')

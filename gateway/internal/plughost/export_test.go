@@ -3,6 +3,8 @@ package plughost
 import (
 	"context"
 	"time"
+
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // HoldFor is how long a change must have held.
@@ -42,3 +44,13 @@ const RaceDetector = raceDetector
 
 // ThreadTime is the processor time that the calling thread has had.
 func ThreadTime() time.Duration { return threadTime() }
+
+// Clock is the account of one call's time: so much fuel is allowed, and the first slice is spent.
+func Clock(fuel int64) (turn func(clock time.Duration, left, more int64) (over bool)) {
+	a := &allowance{}
+	a.begin(fuel, 0)
+	return a.turn
+}
+
+// Linear is the memory of an instance.
+func Linear() experimental.MemoryAllocator { return &linear{} }

@@ -98,12 +98,12 @@ func (i *instance) classify(export string, err error) *Fault {
 	case errors.Is(err, errExit):
 		f.Kind = KindExit
 	case i.allowance.late:
-		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions took more than %v", errTime, i.allowance.used(), i.allowance.limit)
+		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions took more than %v", errTime, i.allowance.used(), i.allowance.limit())
 	case i.allowance.spent():
 		f.Kind, f.Err = KindFuel, fmt.Errorf("%w: %d instructions were allowed", errFuel, i.allowance.total)
 	case int32(uint32(i.depth.Get())) > int32(limits.Depth):
 		f.Kind, f.Err = KindDepth, fmt.Errorf("%w: at most %d", errDepth, limits.Depth)
-	case i.memory.Size() >= uint32(limits.MemoryPages)*memoryPage:
+	case i.memory.used >= uint64(limits.MemoryPages)*memoryPage:
 		f.Kind, f.Err = KindMemory, fmt.Errorf("%w of %d pages: %w", errMemory, limits.MemoryPages, err)
 	}
 	return f

@@ -381,7 +381,7 @@ func BenchmarkHostile(b *testing.B) {
 	for _, a := range hostileFiles(b) {
 		switch a.name {
 		case "loop_in_feed", "recursion_exponential", "recursion_deep", "loop_of_divisions", "loop_over_cache_misses", "chases_cache_misses", "copies_memory_for_ever", "slow_to_begin",
-			"grows_memory_for_ever", "trap_in_the_middle", "burns_its_budget", "draws_random_for_ever", "writes_for_ever", "logs_for_ever":
+			"grows_memory_for_ever", "grows_memory_and_touches_it", "trap_in_the_middle", "burns_its_budget", "draws_random_for_ever", "writes_for_ever", "logs_for_ever":
 			b.Run(a.name, func(b *testing.B) {
 				// A thread has a clock of its own. What it stands at after a call is what the next one begins with, but
 				// for what makes an instance, which is no part of the feed.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/host"
@@ -23,7 +25,7 @@ import (
 type instance struct {
 	*guts
 	plugin  *Plugin
-	memory  api.Memory
+	memory  *linear
 	console *console
 	lost    runtime.Cleanup
 
@@ -34,7 +36,7 @@ type instance struct {
 	tell      func(CallStats)
 	patience  time.Duration // that a call may take beyond what its fuel is worth
 
-	view               []byte // the whole memory, as of the last call
+	view, input, state []byte // the whole memory as of the last call, its input buffer and its state window
 	inPtr, inCap       uint32
 	statePtr, stateLen uint32
 	manifest           []byte // as described; only filled by the trial
@@ -75,8 +77,10 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 	if err := p.host.claim(claims); err != nil {
 		return nil, err
 	}
-	m, err := p.engine.runtime.InstantiateModule(ctx, p.engine.compiled, p.host.module)
+	memory := &linear{}
+	m, err := p.engine.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), p.engine.compiled, p.host.module)
 	if err != nil {
+		memory.Free()
 		p.host.memory.Add(-claims)
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
@@ -90,7 +94,7 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 	c := p.stub.attach(m, fuel)
 	i := &instance{
 		guts:   &guts{module: m, stub: p.stub, host: p.host, claims: claims},
-		plugin: p, memory: m.Memory(), console: c, allowance: &c.allowance, depth: depth, tell: p.host.o.OnCall,
+		plugin: p, memory: memory, console: c, allowance: &c.allowance, depth: depth, tell: p.host.o.OnCall,
 	}
 	if p.trusted.Load() {
 		i.patience = patience
@@ -106,11 +110,11 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 		abi.ExportPlan:     &i.plan,
 	} {
 		if _, ok := p.module.Export(name); ok {
-			*f = m.ExportedFunction(name)
+			*f = m.ExportedFunction(sandbox.ExportSliced + name)
 		}
 	}
 	if _, ok := p.module.Export(abi.ExportInitialize); ok {
-		err = i.setup(m.ExportedFunction(abi.ExportInitialize), abi.ExportInitialize, 0)
+		err = i.setup(m.ExportedFunction(sandbox.ExportSliced+abi.ExportInitialize), abi.ExportInitialize, 0)
 	}
 	if err == nil {
 		err = i.readDescriptor(keep)
@@ -125,6 +129,7 @@ func newInstance(ctx context.Context, p *Plugin, keep bool) (*instance, error) {
 func (i *instance) close() {
 	i.lost.Stop()
 	i.guts.close()
+	i.view, i.input, i.state = nil, nil, nil
 }
 
 // trap is a call that ended in the engine. Its text is one line; the rest, the addresses of a stack
@@ -141,6 +146,9 @@ func (t *trap) Unwrap() error { return t.err }
 // call runs a function with the arguments in i.stack and so much fuel. The error is a *Fault, with what
 // the guest said of a trap.
 func (i *instance) call(f api.Function, export string, fuel int64) error {
+	if fuel < slice {
+		return i.fault(export, KindFuel, fmt.Errorf("%w: earlier calls for the same input took what was allowed", errFuel))
+	}
 	i.console.begin()
 	i.allowance.begin(fuel, i.patience)
 	// No deadline: a context that can be cancelled costs the engine a goroutine a call.
@@ -160,8 +168,12 @@ func (i *instance) call(f api.Function, export string, fuel int64) error {
 // observe tells Options.OnCall of a call that is over.
 func (i *instance) observe(export string, in, records int) {
 	if i.tell != nil {
-		i.tell(CallStats{Export: export, In: in, Records: records, Fuel: i.allowance.used(), Memory: len(i.view)})
+		i.tellOf(export, in, records)
 	}
+}
+
+func (i *instance) tellOf(export string, in, records int) {
+	i.tell(CallStats{Export: export, In: in, Records: records, Fuel: i.allowance.used(), Memory: len(i.view)})
 }
 
 // bytes are n bytes of memory at ptr, to be used before the next call.
@@ -173,14 +185,25 @@ func (i *instance) bytes(ptr, n uint32) ([]byte, bool) {
 	return i.view[ptr:end:end], true
 }
 
-// look renews the view of the memory, which moves only when it grows.
+// look renews what is seen of the memory, which grows and never shrinks.
 func (i *instance) look() {
-	if size := i.memory.Size(); int(size) != len(i.view) {
-		i.view, _ = i.memory.Read(0, size)
-		grown := instanceCost + int64(size) - i.claims
-		i.host.memory.Add(grown)
-		i.claims += grown
+	if i.memory.used != uint64(len(i.view)) {
+		i.grown()
 	}
+}
+
+func (i *instance) grown() {
+	size := i.memory.used
+	i.view = i.memory.all[:size:size]
+	i.buffers()
+	more := instanceCost + int64(size) - i.claims
+	i.host.memory.Add(more)
+	i.claims += more
+}
+
+// buffers renews the input buffer and the state window.
+func (i *instance) buffers() {
+	i.input, i.state = i.view[i.inPtr:i.inPtr+i.inCap], i.view[i.statePtr:i.statePtr+i.stateLen]
 }
 
 // setup is a call that prepares the instance.
@@ -234,6 +257,7 @@ func (i *instance) readDescriptor(keep bool) error {
 		return protocolf("descriptor: manifest [%d,+%d) lies outside the memory of %d bytes", d[6], d[7], size)
 	}
 	i.inPtr, i.inCap, i.statePtr, i.stateLen = d[2], d[3], d[4], d[5]
+	i.buffers()
 	if keep {
 		text, _ := i.bytes(d[6], d[7])
 		i.manifest = append([]byte(nil), text...)
@@ -249,9 +273,7 @@ func (i *instance) configure(config []byte) error {
 	if err := i.room(len(config)); err != nil {
 		return err
 	}
-	if !i.memory.Write(i.inPtr, config) {
-		return protocolf("input buffer lies outside the memory")
-	}
+	copy(i.input, config)
 	i.stack[0] = uint64(len(config))
 	if err := i.setup(i.open, abi.ExportOpen, len(config)); err != nil {
 		return err
@@ -286,6 +308,7 @@ func (i *instance) room(n int) error {
 		return protocolf("%s returned [%d,+%d) in a memory of %d bytes", abi.ExportReserve, ptr, want, len(i.view))
 	}
 	i.inPtr, i.inCap = ptr, uint32(want)
+	i.buffers()
 	return nil
 }
 
@@ -294,55 +317,37 @@ var errForeign = errors.New("window of another plugin")
 
 // put copies a stream's window and input in.
 func (i *instance) put(window, in []byte, spans []record.Span) error {
-	if len(window) != int(i.stateLen) {
-		return fmt.Errorf("%w: %d bytes, want %d", errForeign, len(window), i.stateLen)
+	if len(window) != len(i.state) {
+		return fmt.Errorf("%w: %d bytes, want %d", errForeign, len(window), len(i.state))
 	}
-	if need := uint64(len(in)) + uint64(len(spans))*record.SpanSize; need > uint64(i.inCap) {
-		return fmt.Errorf("%d bytes and %d spans for a buffer of %d", len(in), len(spans), i.inCap)
+	if need := uint64(len(in)) + uint64(len(spans))*record.SpanSize; need > uint64(len(i.input)) {
+		return fmt.Errorf("%d bytes and %d spans for a buffer of %d", len(in), len(spans), len(i.input))
 	}
-	buf, ok := i.bytes(i.inPtr, i.inCap)
-	if !ok {
-		return protocolf("input buffer lies outside the memory")
-	}
-	copy(buf, in)
+	copy(i.input, in)
 	if len(spans) > 0 {
-		at := buf[len(buf)-len(spans)*record.SpanSize:]
-		for _, s := range spans {
-			binary.LittleEndian.PutUint32(at, s.Off)
-			binary.LittleEndian.PutUint32(at[4:], s.Len)
-			binary.LittleEndian.PutUint32(at[8:], s.Token)
-			at = at[record.SpanSize:]
-		}
+		i.putSpans(spans)
 	}
-	if len(window) > 0 {
-		state, ok := i.bytes(i.statePtr, i.stateLen)
-		if !ok {
-			return protocolf("state window lies outside the memory")
-		}
-		copy(state, window)
-	}
+	copy(i.state, window)
 	return nil
 }
 
-// take copies the window out.
-func (i *instance) take(window []byte) error {
-	if len(window) == 0 {
-		return nil
+// putSpans writes spans at the end of the input buffer.
+func (i *instance) putSpans(spans []record.Span) {
+	at := i.input[len(i.input)-len(spans)*record.SpanSize:]
+	for _, s := range spans {
+		binary.LittleEndian.PutUint32(at, s.Off)
+		binary.LittleEndian.PutUint32(at[4:], s.Len)
+		binary.LittleEndian.PutUint32(at[8:], s.Token)
+		at = at[record.SpanSize:]
 	}
-	state, ok := i.bytes(i.statePtr, i.stateLen)
-	if !ok {
-		return protocolf("state window lies outside the memory")
-	}
-	copy(window, state)
-	return nil
 }
 
 // leave copies the window out after a call, and keeps what it was where the call may be taken back.
-func (i *instance) leave(c *host.Call) error {
+func (i *instance) leave(c *host.Call) {
 	if n := len(c.Records); n > 0 && c.Records[n-1].Kind == record.Name {
 		c.Keep()
 	}
-	return i.take(c.Window)
+	copy(c.Window, i.state)
 }
 
 func (i *instance) begin(window, start []byte) error {
@@ -361,7 +366,8 @@ func (i *instance) begin(window, start []byte) error {
 	if code := int32(uint32(i.stack[0])); code != 0 {
 		return i.fault(abi.ExportStart, KindRefused, fmt.Errorf("%w: %s returned %d", errRefused, abi.ExportStart, code))
 	}
-	return i.take(window)
+	copy(window, i.state)
+	return nil
 }
 
 // run is one feed or finish; third is the flags or the reason.
@@ -392,11 +398,15 @@ func (i *instance) result(name string, c *host.Call) error {
 		off, size := binary.LittleEndian.Uint32(b[4:])-i.inPtr, binary.LittleEndian.Uint32(b[8:])
 		if off <= n && size <= n-off {
 			// Field by field: a copy of the whole would wait for the stores of its parts.
-			c.Records = append(c.Records, record.Record{})
+			if len(c.Records) == cap(c.Records) {
+				c.Records = slices.Grow(c.Records, 1)
+			}
+			c.Records = c.Records[:len(c.Records)+1]
 			r := &c.Records[len(c.Records)-1]
 			r.Kind, r.Flags = record.Kind(binary.LittleEndian.Uint16(b)), record.Flags(binary.LittleEndian.Uint16(b[2:]))
 			r.Ptr, r.Len, r.Aux = off, size, binary.LittleEndian.Uint32(b[12:])
-			return i.leave(c)
+			i.leave(c)
+			return nil
 		}
 	}
 	return i.results(name, c)
@@ -411,12 +421,10 @@ func (i *instance) results(name string, c *host.Call) error {
 	if err == nil {
 		c.Records, err = decode(c.Records, b, i.inPtr, uint32(len(c.In)))
 	}
-	if err == nil {
-		err = i.leave(c)
-	}
 	if err != nil {
 		return i.fault(name, KindOf(err), err)
 	}
+	i.leave(c)
 	return nil
 }
 

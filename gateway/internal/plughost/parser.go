@@ -1,6 +1,7 @@
 package plughost
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,13 +36,10 @@ func newParser(p *Plugin, config []byte) (*Parser, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.template = make([]byte, first.stateLen)
-	if err := first.take(r.template); err != nil {
-		r.pool.drop(first)
-		return nil, err
-	}
+	r.template = bytes.Clone(first.state)
 	if r.Sticky() {
 		r.pool.drop(first) // the first stream gets an instance of its own
+		r.pool.open = func() (*instance, error) { return nil, errSticky }
 	} else {
 		r.pool.place(first)
 	}
@@ -80,50 +78,33 @@ func (r *Parser) Template() []byte { return r.template }
 func (r *Parser) Start(window, start []byte) error { return r.begin(window, start, true) }
 
 func (r *Parser) begin(window, start []byte, wait bool) error {
-	i, err := r.take(wait)
-	if err != nil {
-		return err
+	i, err := r.pool.take(wait)
+	if err == nil {
+		err = r.pool.settle(i, i.begin(window, start))
 	}
-	return r.put(i, i.begin(window, start))
+	return err
 }
 
 // Feed runs weir1_feed. It allocates nothing as long as c.Records has room.
 func (r *Parser) Feed(c *host.Call) error { return r.runFeed(c, true) }
 
 func (r *Parser) runFeed(c *host.Call, wait bool) error {
-	i, err := r.take(wait)
-	if err != nil {
-		return err
+	i, err := r.pool.take(wait)
+	if err == nil {
+		err = r.pool.settle(i, i.run(i.feed, abi.ExportFeed, c, c.Flags))
 	}
-	return r.put(i, i.run(i.feed, abi.ExportFeed, c, c.Flags))
+	return err
 }
 
 // Finish runs weir1_finish.
 func (r *Parser) Finish(c *host.Call, why abi.Why) error { return r.runFinish(c, why, true) }
 
 func (r *Parser) runFinish(c *host.Call, why abi.Why, wait bool) error {
-	i, err := r.take(wait)
-	if err != nil {
-		return err
+	i, err := r.pool.take(wait)
+	if err == nil {
+		err = r.pool.settle(i, i.run(i.finish, abi.ExportFinish, c, uint32(why)))
 	}
-	return r.put(i, i.run(i.finish, abi.ExportFinish, c, uint32(why)))
-}
-
-func (r *Parser) take(wait bool) (*instance, error) {
-	if r.Sticky() {
-		return nil, errSticky
-	}
-	return r.pool.take(wait)
-}
-
-// put gives an instance back, or drops it if its call failed: nobody knows in what state it is.
-func (r *Parser) put(i *instance, err error) error {
-	if err != nil {
-		r.pool.drop(i)
-		return err
-	}
-	r.pool.give(i)
-	return nil
+	return err
 }
 
 // Stream returns the guest of one stream and holds the plugin until its Close. It fails with ErrRetired

@@ -79,12 +79,13 @@ func (r *Planner) run(outline []byte, read func([]byte) error) error {
 		return err
 	}
 	b, err := i.ask(abi.ExportPlan, outline, planBudget(len(outline)), abi.MaxPlan)
-	if err != nil {
-		r.pool.drop(i)
-		return err
+	var unread error
+	if err == nil {
+		unread = read(b) // no fault of the instance
 	}
-	err = read(b)
-	r.pool.give(i)
+	if err = r.pool.settle(i, err); err == nil {
+		err = unread
+	}
 	return err
 }
 
@@ -94,11 +95,7 @@ func (i *instance) ask(export string, input []byte, fuel int64, limit int) ([]by
 	if err := i.room(len(input)); err != nil {
 		return nil, err
 	}
-	in, ok := i.bytes(i.inPtr, uint32(len(input)))
-	if !ok {
-		return nil, protocolf("input buffer lies outside the memory")
-	}
-	copy(in, input)
+	copy(i.input, input)
 	i.stack[0] = uint64(len(input))
 	err := i.call(i.plan, export, fuel)
 	i.observe(export, len(input), 0)

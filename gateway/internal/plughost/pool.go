@@ -16,26 +16,49 @@ type pool struct {
 	open  func() (*instance, error)
 	wait  time.Duration
 	near  sync.Pool                  // of *instance
-	apart bool                       // near is used: there may be more instances than processors
 	slots []atomic.Pointer[instance] // as many as there may be instances, so giving back always finds one
 	live  atomic.Int32
-	used  atomic.Bool // since the last trim
+	state atomic.Uint32 // 0 where an instance is taken from near and given back to it with no more ado
 
-	waiters atomic.Int32
-	wake    chan struct{} // tells one waiter that an instance or a place came free
-	done    chan struct{}
-	closed  atomic.Bool
+	wake chan struct{} // tells one waiter that an instance or a place came free
+	done chan struct{}
 }
+
+// What makes up a pool's state.
+const (
+	poolClosed  = 1 << iota
+	poolUnused  // since the last trim
+	poolSlots   // near is not used: there are no more instances than processors
+	poolWaiting // one who waits; the others are added
+)
 
 func newPool(size int, wait time.Duration, open func() (*instance, error)) *pool {
-	return &pool{
-		open: open, wait: wait, slots: make([]atomic.Pointer[instance], size), apart: size > runtime.GOMAXPROCS(0) && !raceDetector,
+	p := &pool{
+		open: open, wait: wait, slots: make([]atomic.Pointer[instance], size),
 		wake: make(chan struct{}, size), done: make(chan struct{}),
 	}
+	if size <= runtime.GOMAXPROCS(0) || raceDetector {
+		p.state.Store(poolSlots)
+	}
+	return p
 }
 
-// idle returns an idle instance that is in a slot.
+func (p *pool) closed() bool { return p.state.Load()&poolClosed != 0 }
+
+func (p *pool) waited() bool { return p.state.Load() >= poolWaiting }
+
+// idle returns an idle instance.
 func (p *pool) idle() *instance {
+	if p.state.Load()&poolSlots == 0 {
+		if i, ok := p.near.Get().(*instance); ok {
+			return i
+		}
+	}
+	return p.slotted()
+}
+
+// slotted returns an idle instance that is in a slot.
+func (p *pool) slotted() *instance {
 	for k := range p.slots {
 		if i := p.slots[k].Load(); i != nil && p.slots[k].CompareAndSwap(i, nil) {
 			return i
@@ -47,31 +70,29 @@ func (p *pool) idle() *instance {
 // take returns an instance for one call: an idle one, else a new one, else, if it may wait, the first that
 // comes free.
 func (p *pool) take(wait bool) (*instance, error) {
-	if !p.used.Load() { // a store each time would move the line between cores
-		p.used.Store(true)
-	}
-	if p.apart {
+	if p.state.Load() == 0 {
 		if i, ok := p.near.Get().(*instance); ok {
-			if !p.closed.Load() {
-				return i, nil
-			}
-			p.drop(i)
-			return nil, ErrRetired
+			return i, nil
 		}
 	}
-	if i := p.idle(); i != nil {
-		return i, nil
+	if p.state.Load()&poolUnused != 0 {
+		p.state.And(^uint32(poolUnused))
+	}
+	if !p.closed() {
+		if i := p.idle(); i != nil {
+			return i, nil
+		}
 	}
 	return p.takeSlow(wait)
 }
 
 func (p *pool) takeSlow(wait bool) (*instance, error) {
 	// Counted before looking, so that whoever gives back or drops after that look wakes somebody.
-	p.waiters.Add(1)
-	defer p.waiters.Add(-1)
+	p.state.Add(poolWaiting)
+	defer p.state.Add(^uint32(poolWaiting - 1))
 	var timeout <-chan time.Time
 	for {
-		if p.closed.Load() {
+		if p.closed() {
 			return nil, ErrRetired
 		}
 		if i := p.idle(); i != nil {
@@ -117,13 +138,18 @@ func (p *pool) grow() (*instance, error) {
 	return i, nil
 }
 
-// give puts a healthy instance back.
-func (p *pool) give(i *instance) {
-	if p.apart && p.waiters.Load() == 0 && !p.closed.Load() {
+// settle gives an instance back after a call, or drops it if that failed: nobody knows in what state it is. The
+// error is that of the call.
+func (p *pool) settle(i *instance, err error) error {
+	switch {
+	case err != nil:
+		p.drop(i)
+	case p.state.Load()&^poolUnused == 0:
 		p.near.Put(i)
-		return
+	default:
+		p.place(i)
 	}
-	p.place(i)
+	return err
 }
 
 // place puts a healthy instance where everybody finds it.
@@ -136,10 +162,10 @@ func (p *pool) place(i *instance) {
 			}
 		}
 	}
-	if p.waiters.Load() > 0 {
+	if p.waited() {
 		p.signal()
 	}
-	if p.closed.Load() {
+	if p.closed() {
 		p.drain()
 	}
 }
@@ -149,7 +175,7 @@ func (p *pool) drop(i *instance) { i.close() }
 
 func (p *pool) gone() {
 	p.live.Add(-1)
-	if p.waiters.Load() > 0 {
+	if p.waited() {
 		p.signal()
 	}
 }
@@ -163,7 +189,7 @@ func (p *pool) signal() {
 
 // close closes the idle instances and wakes all waiters; instances in use are closed when given back.
 func (p *pool) close() {
-	if !p.closed.Swap(true) {
+	if p.state.Or(poolClosed)&poolClosed == 0 {
 		close(p.done)
 	}
 	p.drain()
@@ -171,7 +197,7 @@ func (p *pool) close() {
 
 // trim closes the idle instances of a pool that was not used since the last trim.
 func (p *pool) trim() {
-	if !p.used.Swap(false) {
+	if p.state.Or(poolUnused)&poolUnused != 0 {
 		p.drain()
 	}
 }

@@ -77,12 +77,7 @@ func (r *Renderer) Render(in *plan.RenderInput) (*plan.Rendered, error) {
 		return nil, err
 	}
 	out, err := i.render(&asked, b)
-	if err != nil {
-		r.pool.drop(i)
-		return nil, err
-	}
-	r.pool.give(i)
-	return out, nil
+	return out, r.pool.settle(i, err)
 }
 
 // render asks for an answer to the input encoded in b and makes the prompt of it.

@@ -211,6 +211,7 @@ func (s *stub) pollOneoff(_ context.Context, m api.Module, stack []uint64) {
 	if sub[subTag] != subClock || binary.LittleEndian.Uint16(sub[subFlags:]) != 0 || nap > uint64(maxNap) {
 		return
 	}
+	c.heard = true
 	if c.naps++; c.naps > maxNaps {
 		return
 	}

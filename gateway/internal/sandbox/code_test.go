@@ -187,6 +187,10 @@ func TestCodeOfModule(t *testing.T) {
 			m.Memory(1)
 			m.Export(sandbox.ExportDepth, wasmtest.Func, m.Func(v, nil))
 		}},
+		{"slice by name", `the name "weir sliced f" is the gateway's`, func(m *wasmtest.Module, v int) {
+			m.Memory(1)
+			m.Export(sandbox.ExportSliced+"f", wasmtest.Func, m.Func(v, nil))
+		}},
 		{"fuel by number", "global 0 of 0", func(m *wasmtest.Module, v int) {
 			m.Func(v, nil, "\x42\x00\x24\x00")
 			m.Memory(1)

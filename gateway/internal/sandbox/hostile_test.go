@@ -159,9 +159,9 @@ func TestCharges(t *testing.T) {
 		{"fill of 80", w.I32Const(0) + w.I32Const(0) + get + "\xfc\x0b\x00", 80, 4 + 40},
 		{"fill of 7", w.I32Const(0) + w.I32Const(0) + get + "\xfc\x0b\x00", 7, 4 + 3},
 		{"copy of 64 KiB", w.I32Const(0) + w.I32Const(0) + get + "\xfc\x0a\x00\x00", 1 << 16, 4 + 1<<15},
-		{"grow by nothing", get + w.MemoryGrow + w.Drop, 0, 3 + 100 + 16*11_000},
-		{"grow by one", get + w.MemoryGrow + w.Drop, 1, 3 + 100 + 17*11_000},
-		{"grow by more than there is", get + w.MemoryGrow + w.Drop, math.MaxUint32, 3 + 100 + (16+256)*11_000},
+		{"grow by nothing", get + w.MemoryGrow + w.Drop, 0, 3 + 100},
+		{"grow by one", get + w.MemoryGrow + w.Drop, 1, 3 + 100 + 11_000},
+		{"grow by more than there is", get + w.MemoryGrow + w.Drop, math.MaxUint32, 3 + 100 + 256*11_000},
 		{"grow a table beyond its limit", "\xd0\x70" + get + "\xfc\x0f\x00" + w.Drop, math.MaxUint32, 3 + 500 + 65536},
 		{"fill a table", w.I32Const(0) + "\xd0\x70" + get + "\xfc\x11\x00", 2, 4 + 2},
 	} {

@@ -10,15 +10,24 @@ const (
 	// ExportDepth is a mutable i32: how many functions are open, where one counts as more the larger it
 	// is. It is 0 between calls; a call that brings it above Limits.Depth traps and leaves it so.
 	ExportDepth = "weir depth"
+	// ExportSliced begins the names of more functions: with the name of an exported function behind it, it does
+	// what that does, with Slice for its fuel. That is how a call begins that shall cost little: the host's own way
+	// to a global takes as long as forty instructions.
+	ExportSliced = "weir sliced "
+	// ours begins the names that are the gateway's.
+	ours = "weir "
 )
 
+// Slice is the fuel that a function of ExportSliced begins with.
+const Slice = 10_000
+
 // What is charged beyond one for an instruction. A byte that a bulk instruction moves costs a half, an
-// element of a table one. Growing the memory copies it, so that every page of the new one counts; they are
-// copied in order and into fresh memory, which costs less.
+// element of a table one. A page that the memory grows by is sixteen of the system's, which have to be found and
+// filled with zeros; nothing is moved (the host sees to that).
 const (
 	fuelImport = 500    // a call of the host
 	fuelGrow   = 100    // an attempt to grow the memory
-	fuelPage   = 11_000 // a page of what the memory would be: the largest memory is what one feed may ask for, once
+	fuelPage   = 11_000 // a page that the memory grows by: the largest memory is what one feed may ask for, once
 )
 
 // Where fuel is tested. Charged is every instruction, most of them as one, and what is moved where ways
@@ -247,7 +256,6 @@ func (w *meter) bySize() {
 	switch {
 	case c.op == opMemoryGrow:
 		w.atMost(w.l.MemoryPages)
-		w.out = append(w.out, opMemorySize, 0, opI32Add)
 	case c.sub == bulkTableGrow:
 		w.atMost(w.l.TableElements)
 	}

@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // rewritten is what a module of these limits may become: each instruction gets at most the meter's code,
 // of less than 40 bytes. What bounds the compiler's time holds for what is compiled: a loop or a function
 // with calls gets two blocks, long code one test for some hundreds of bytes, and Work is what it was.
@@ -10,8 +12,9 @@ func (l *Limits) rewritten() Limits {
 	out.Imports++
 	out.refills = true
 	out.Globals += 2
-	out.Exports += 2
-	out.Name = max(out.Name, len(ExportDepth))
+	out.Functions += l.Exports
+	out.Exports += 2 + l.Exports
+	out.Name += len(ExportSliced)
 	out.Body += 40*l.Body + 100
 	out.Locals += 2
 	out.Nesting += 2
@@ -39,6 +42,9 @@ func rewrite(wasm []byte, m *Module, l *Limits) []byte {
 	if c := content[idCode]; c != nil {
 		content[idCode] = w.section(len(c))
 	}
+	sliced := w.sliced()
+	content[idFunction] = more(content[idFunction], sliced.types, sliced.n)
+	content[idCode] = more(content[idCode], sliced.bodies, sliced.n)
 	content[idType] = more(content[idType], appendTypes(nil, w.types[len(m.types):]), len(w.types)-len(m.types))
 	if len(m.Tables) > 0 {
 		content[idTable] = appendTables(nil, m.Tables, uint32(l.TableElements))
@@ -46,11 +52,9 @@ func rewrite(wasm []byte, m *Module, l *Limits) []byte {
 	content[idGlobal] = more(content[idGlobal], []byte{byte(I64), 1, opI64Const, 0, opEnd, byte(I32), 1, opI32Const, 0, opEnd}, 2)
 	var exports []byte
 	for i, name := range []string{ExportFuel, ExportDepth} {
-		exports = appendU32(exports, uint32(len(name)))
-		exports = append(exports, name...)
-		exports = appendU32(append(exports, byte(KindGlobal)), w.fuel+uint32(i))
+		exports = appendExport(exports, name, KindGlobal, w.fuel+uint32(i))
 	}
-	content[idExport] = more(content[idExport], exports, 2)
+	content[idExport] = more(content[idExport], append(exports, sliced.exports...), 2+sliced.n)
 	if !m.dataNamed {
 		content[idDataCount] = nil
 		if c := content[idData]; c != nil {
@@ -81,6 +85,42 @@ func renumber(wasm []byte, s section, named []naming) []byte {
 		}
 	}
 	return append(out, wasm[at:s.to]...)
+}
+
+// additions are functions that are added to a module, as its sections have them.
+type additions struct {
+	n                      int
+	types, bodies, exports []byte
+}
+
+// sliced makes the functions of ExportSliced. They have no meter: each is a few instructions and a call.
+func (w *meter) sliced() (out additions) {
+	first := uint32(len(w.m.Imports) + 1 + len(w.m.bodies))
+	for _, e := range w.m.Exports {
+		if e.Kind != KindFunc {
+			continue
+		}
+		to := e.Index
+		if to >= w.refill {
+			to++
+		}
+		code := appendS64([]byte{0, opI64Const}, Slice)
+		code = appendU32(append(code, opGlobalSet), w.fuel)
+		for i := range len(e.Type.params) {
+			code = appendU32(append(code, opLocalGet), uint32(i))
+		}
+		code = append(appendU32(append(code, opCall), to), opEnd)
+		out.types = appendU32(out.types, uint32(slices.Index(w.types, e.Type)))
+		out.bodies = append(appendU32(out.bodies, uint32(len(code))), code...)
+		out.exports = appendExport(out.exports, ExportSliced+e.Name, KindFunc, first+uint32(out.n))
+		out.n++
+	}
+	return out
+}
+
+func appendExport(dst []byte, name string, kind Kind, index uint32) []byte {
+	dst = append(appendU32(dst, uint32(len(name))), name...)
+	return appendU32(append(dst, byte(kind)), index)
 }
 
 func appendImport(dst []byte, module, name string, typ int) []byte {

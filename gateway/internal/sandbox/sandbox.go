@@ -15,6 +15,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Limits bounds a module. Sizes are in bytes, memory in pages of 64 KiB.
@@ -240,8 +241,8 @@ func Inspect(wasm []byte, l Limits) (*Module, error) {
 }
 
 // Prepare inspects a module and returns it as the engine may see it, with what Inspect read of it as it
-// came. Written into the code are the meters that ExportFuel and ExportDepth tell of, and added is the import
-// that ModuleHost tells of. Custom sections are
+// came. Written into the code are the meters that ExportFuel and ExportDepth tell of, and added are the functions of
+// ExportSliced and the import that ModuleHost tells of. Custom sections are
 // left out, since the engine decodes some of them with no bound on their counts; tables get a maximum,
 // since a table without one grows without limit; data segments that lie close together become one, since
 // the engine keeps each in every instance. The memory's maximum is the engine's own setting. The result
@@ -251,9 +252,9 @@ func Prepare(wasm []byte, l Limits) ([]byte, *Module, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, name := range []string{ExportFuel, ExportDepth} {
-		if _, ok := m.Export(name); ok {
-			return nil, nil, fmt.Errorf("%w: export section: the name %q is the gateway's", ErrModule, name)
+	for _, e := range m.Exports {
+		if strings.HasPrefix(e.Name, ours) {
+			return nil, nil, fmt.Errorf("%w: export section: the name %q is the gateway's", ErrModule, e.Name)
 		}
 	}
 	out := rewrite(wasm, m, &l)

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,8 +95,46 @@ func TestPrepareRunsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := len(c.ExportedFunctions()); got != 2 {
-		t.Errorf("%d exported functions", got)
+	if got := slices.Sorted(maps.Keys(c.ExportedFunctions())); !slices.Equal(got, []string{"_initialize", "seven", sandbox.ExportSliced + "_initialize", sandbox.ExportSliced + "seven"}) {
+		t.Errorf("exports %q", got)
+	}
+}
+
+// TestSliced calls functions by the names that give them a slice: what they take comes off that, whatever the
+// global held, and what they are given and return is what it is without.
+func TestSliced(t *testing.T) {
+	t.Parallel()
+	m := &wasmtest.Module{}
+	m.Import(sandbox.ModuleWASI, "sched_yield", m.Type(nil, i32))
+	three := m.Type([]byte{wasmtest.I64, wasmtest.I64, wasmtest.F64}, []byte{wasmtest.F64, wasmtest.I64, wasmtest.I64})
+	turned := m.Func(three, nil, wasmtest.LocalGet(2), wasmtest.LocalGet(1), wasmtest.LocalGet(0))
+	down := m.Type(i32, nil)
+	count := m.Func(down, nil, wasmtest.Loop, wasmtest.LocalGet(0), wasmtest.I32Const(1), wasmtest.Sub, "\x22\x00", wasmtest.BrIf(0), wasmtest.End)
+	m.Memory(1)
+	m.Export("yield", wasmtest.Func, 0)
+	m.Export("turned", wasmtest.Func, turned)
+	m.Export("count", wasmtest.Func, count)
+	g := instance(t, engine(t), prepare(t, m.Bytes()))
+	for _, fuel := range []int64{-5, 0, plenty} {
+		for _, c := range []struct {
+			name       string
+			args, want []uint64
+		}{
+			{"yield", nil, []uint64{0}},
+			{"turned", []uint64{7, math.MaxUint64, math.Float64bits(1.5)}, []uint64{math.Float64bits(1.5), math.MaxUint64, 7}},
+			{"count", []uint64{100}, nil},
+		} {
+			plain, used, err := g.call(c.name, plenty, c.args...)
+			must(t, err)
+			got, left, err := g.call(sandbox.ExportSliced+c.name, fuel, c.args...)
+			must(t, err)
+			if took := sandbox.Slice - (fuel - left); took != used || !slices.Equal(got, c.want) || !slices.Equal(plain, c.want) {
+				t.Errorf("%s with %d: %v and %d fuel, want %v and %d (%v without)", c.name, fuel, got, took, c.want, used, plain)
+			}
+		}
+	}
+	if _, _, err := g.call(sandbox.ExportSliced+"count", plenty, 100_000); err == nil {
+		t.Error("more than a slice is not cut")
 	}
 }
 
