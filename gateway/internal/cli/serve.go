@@ -42,6 +42,7 @@ func serve(ctx context.Context, e Env, fs *flag.FlagSet) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	defer relaxCollector(ctx)()
 	g, err := gateway.New(ctx, opt)
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "weir serve: %v\n", err)
