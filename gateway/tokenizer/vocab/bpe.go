@@ -18,6 +18,7 @@ type bpe struct {
 	byteFallback bool // bytes has all of them
 	fuseUnknown  bool
 	ignoreMerges bool
+	made         bitset // symbols and merges
 	whole        marks // of each id: 1 its text becomes it, 2 it does not, 0 not tried yet
 	words        *words
 	borders      *borders // nil: words are cut by the pipeline alone
@@ -26,7 +27,7 @@ type bpe struct {
 func newBPE(s *Spec, t *table) (*bpe, error) {
 	b := &bpe{
 		tokens: s.Tokens, table: t, pairs: newPairs(len(s.Merges)), unknown: s.Unknown, byteLevel: s.ByteLevel,
-		fuseUnknown: s.FuseUnknown, ignoreMerges: s.IgnoreMerges, whole: newMarks(len(s.Tokens)), words: new(words),
+		fuseUnknown: s.FuseUnknown, ignoreMerges: s.IgnoreMerges, whole: newMarks(len(s.Tokens)), words: new(words), made: newBitset(len(s.Tokens)),
 	}
 	n := uint32(len(s.Tokens))
 	for i, m := range s.Merges {
@@ -34,6 +35,7 @@ func newBPE(s *Spec, t *table) (*bpe, error) {
 			return nil, fmt.Errorf("%w: merge %d joins %d and %d to %d, want ids below %d", ErrVocabulary, i, m.Left, m.Right, m.ID, n)
 		}
 		b.pairs.put(m)
+		b.made.add(m.ID)
 	}
 	b.byteFallback = s.ByteFallback && !s.ByteLevel
 	for c := range b.bytes {
@@ -47,11 +49,29 @@ func newBPE(s *Spec, t *table) (*bpe, error) {
 	for c := range b.ascii {
 		b.ascii[c] = t.get(string(rune(c)))
 	}
+	b.makeSymbols()
 	if !s.ByteLevel && !s.IgnoreMerges && (b.byteFallback || !s.FuseUnknown) {
 		b.borders = newBorders(s, b)
 	}
 	return b, nil
 }
+
+// makeSymbols enters what merging may start from into made.
+func (b *bpe) makeSymbols() {
+	for _, id := range append(b.bytes[:], b.unknown) {
+		if id != NoToken {
+			b.made.add(id)
+		}
+	}
+	for id, text := range b.tokens {
+		if utf8.RuneCountInString(text) == 1 {
+			b.made.add(uint32(id))
+		}
+	}
+}
+
+// makes reports whether id is a symbol or a merge; where whole words need no merges it may be any.
+func (b *bpe) makes(id uint32) bool { return b.ignoreMerges || b.made.has(id) }
 
 // encode appends the ids of a piece.
 func (b *bpe) encode(e *encoder, piece string) {

@@ -119,6 +119,9 @@ type walk struct {
 	text    string
 	g       *Guard
 	written bool // the text of the ids is wanted too
+
+	spans []Span // working memory
+	bytes []byte
 }
 
 // segment appends the ids of text[from:to].
@@ -126,16 +129,16 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 	s := w.text[from:to]
 	key := segment{size: len(s), first: from == 0}
 	var spans []Span
-	var controls bitset
 	if g := w.g; g != nil && g.Controls != nil && touches(g.Untrusted, from, to) {
-		key.guard, controls = g.Controls, g.Controls.ids
-		spans = within(nil, g.Untrusted, from, to)
+		key.guard = g.Controls
+		spans = within(w.spans[:0], g.Untrusted, from, to)
+		w.spans = spans
 	}
 	start, written := len(dst.IDs), len(dst.Text)
 	var sh *shard
 	if len(s) >= minSegment {
-		for i := range key.sum {
-			key.sum[i] = hashSegment(w.c.seeds[i], s, spans)
+		for i, seed := range w.c.seeds {
+			key.sum[i] = w.hash(seed, s, spans)
 		}
 		sh = &w.c.shards[key.sum[0]%shards]
 		if ids, text, ok := sh.get(key); ok {
@@ -152,7 +155,7 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 		}
 	}
 	w.e.ids = dst.IDs
-	w.e.text(s, key.first, spans, controls)
+	w.e.text(s, key.first, spans, key.guard)
 	dst.IDs, w.e.ids = w.e.ids, nil
 	if w.written {
 		dst.Text = appendIDs(dst.Text, dst.IDs[start:])
@@ -163,20 +166,19 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 	}
 }
 
-func hashSegment(seed maphash.Seed, s string, spans []Span) uint64 {
+// hash is that of a segment and the untrusted spans in it.
+func (w *walk) hash(seed maphash.Seed, s string, spans []Span) uint64 {
+	sum := maphash.String(seed, s)
 	if len(spans) == 0 {
-		return maphash.String(seed, s)
+		return sum
 	}
-	var h maphash.Hash
-	h.SetSeed(seed)
-	h.WriteString(s)
-	var b [16]byte
+	b := binary.LittleEndian.AppendUint64(w.bytes[:0], sum)
 	for _, sp := range spans {
-		binary.LittleEndian.PutUint64(b[:8], uint64(sp.From))
-		binary.LittleEndian.PutUint64(b[8:], uint64(sp.To))
-		h.Write(b[:])
+		b = binary.LittleEndian.AppendUint64(b, uint64(sp.From))
+		b = binary.LittleEndian.AppendUint64(b, uint64(sp.To))
 	}
-	return h.Sum64()
+	w.bytes = b
+	return maphash.Bytes(seed, b)
 }
 
 func (s *shard) get(key segment) (ids []uint32, text []byte, ok bool) {

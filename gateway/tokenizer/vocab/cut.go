@@ -97,13 +97,17 @@ func (e *encoder) pieces(s string, k int, first bool) {
 		}
 	default:
 		last := k+1 == len(e.t.cut)
+		words := e.t.words
+		if e.not != nil || !last {
+			words = nil
+		}
 		for from := 0; from < len(s); {
 			start, end := c.pattern.Next(s, from)
 			if start > from {
 				e.pieces(s[from:start], k+1, first && from == 0)
 			}
-			if last && start < end {
-				e.model(s[start:end])
+			if words != nil && start < end {
+				words.encodeWord(e, s[start:end])
 			} else {
 				e.pieces(s[start:end], k+1, first && start == 0)
 			}

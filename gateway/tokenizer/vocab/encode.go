@@ -61,9 +61,9 @@ func (t *Tokenizer) EncodeGuarded(dst []uint32, text string, g *Guard) []uint32 
 	e := t.scratch.Get().(*encoder)
 	e.ids = dst
 	var spans []Span
-	var controls bitset
+	var controls *Controls
 	if g != nil && g.Controls != nil && len(g.Untrusted) > 0 {
-		spans, controls = g.Untrusted, g.Controls.ids
+		spans, controls = g.Untrusted, g.Controls
 	}
 	if !utf8.ValidString(text) {
 		text, spans = repair(text, spans)
@@ -75,10 +75,10 @@ func (t *Tokenizer) EncodeGuarded(dst []uint32, text string, g *Guard) []uint32 
 }
 
 // text encodes a text that is valid; first: nothing stands before it.
-func (e *encoder) text(text string, first bool, spans []Span, controls bitset) {
+func (e *encoder) text(text string, first bool, spans []Span, controls *Controls) {
 	var b *ban
 	if controls != nil {
-		b = &ban{ids: controls, spans: spans}
+		b = &ban{ids: controls.ids, made: controls.made, spans: spans}
 	}
 	for at, floor := 0, 0; ; {
 		id, start, end, next := e.t.raw.find(text, at, floor, b)
@@ -98,7 +98,7 @@ func (e *encoder) guardedStretch(text string, from, to int, first bool, b *ban) 
 	e.not = nil
 	var inner *ban
 	if b != nil && touches(b.spans, from, to) {
-		e.not = b.ids
+		e.not = b.made
 		e.ban = ban{ids: b.ids, spans: within(e.ban.spans[:0], b.spans, from, to)}
 		inner = &e.ban
 	}

@@ -13,7 +13,10 @@ type Guard struct {
 }
 
 // Controls is a set of control tokens.
-type Controls struct{ ids bitset }
+type Controls struct {
+	ids  bitset
+	made bitset // those of ids that the model may make of text; nil: none, as usual
+}
 
 // Controls returns all special tokens of the vocabulary and those whose text is one of markers.
 func (t *Tokenizer) Controls(markers ...string) *Controls {
@@ -28,7 +31,16 @@ func (t *Tokenizer) Controls(markers ...string) *Controls {
 			ids.add(id)
 		}
 	}
-	return &Controls{ids: ids}
+	c := &Controls{ids: ids}
+	for id := range uint32(len(t.tokens)) {
+		if ids.has(id) && t.model.makes(id) {
+			if c.made == nil {
+				c.made = newBitset(len(t.tokens))
+			}
+			c.made.add(id)
+		}
+	}
+	return c
 }
 
 // Has reports whether id is one of the set.
@@ -36,7 +48,7 @@ func (c *Controls) Has(id uint32) bool { return c.ids.has(id) }
 
 // ban says which ids may not match where. A nil one allows all.
 type ban struct {
-	ids        bitset
+	ids, made  bitset
 	spans      []Span
 	everywhere bool
 }

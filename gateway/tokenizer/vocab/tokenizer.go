@@ -10,6 +10,8 @@ import (
 type model interface {
 	encode(e *encoder, piece string)
 	encodeWithout(e *encoder, piece string, not bitset)
+	// makes reports whether there may be a piece that becomes id, alone or with others.
+	makes(id uint32) bool
 }
 
 // Tokenizer runs one vocabulary. It is safe for concurrent use.
@@ -17,6 +19,7 @@ type Tokenizer struct {
 	tokens     []string
 	table      *table // of the model's tokens
 	model      model
+	words      *bpe    // model, if pieces are its words
 	added      []Added
 	addedIDs   map[string]uint32
 	special    bitset
@@ -64,6 +67,9 @@ func New(s *Spec) (*Tokenizer, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if b, ok := t.model.(*bpe); ok && b.borders == nil {
+		t.words = b
 	}
 	if t.normalize, err = changes(s.Normalize); err != nil {
 		return nil, err

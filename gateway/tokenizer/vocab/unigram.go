@@ -76,6 +76,9 @@ func (u *unigram) encode(e *encoder, piece string) {
 	u.words.put(h, piece, e.ids[from:])
 }
 
+// makes implements model: it may be any token.
+func (*unigram) makes(uint32) bool { return true }
+
 // encodeWithout is encode without the tokens of not.
 func (u *unigram) encodeWithout(e *encoder, piece string, not bitset) {
 	l := &e.lattice

@@ -29,6 +29,9 @@ func newWordPiece(s *Spec, t *table) *wordPiece {
 
 func (w *wordPiece) encode(e *encoder, piece string) { w.encodeWithout(e, piece, nil) }
 
+// makes implements model: it may be any token.
+func (*wordPiece) makes(uint32) bool { return true }
+
 // encodeWithout is encode without the tokens of not.
 func (w *wordPiece) encodeWithout(e *encoder, piece string, not bitset) {
 	from := len(e.ids)
