@@ -1,8 +1,11 @@
 package split
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/weirgate/weir/gateway/tokenizer/internal/ucd"
 )
@@ -73,8 +76,22 @@ func wide(s string) (flags, int) {
 	return f, n
 }
 
+// letters is the number of ASCII letters that the eight bytes of x begin with, the lowest first.
+func letters(x uint64) int {
+	const ones = 0x0101010101010101
+	y := (x | 0x20*ones) & (0x7f * ones)
+	from, past := y+(0x80-'a')*ones, y+(0x7f-'z')*ones // a high bit says: at least a, more than z
+	return bits.TrailingZeros64(^(from&^past&^x)&(0x80*ones)) / 8
+}
+
 // runOf returns where the characters with any flag of want, from i on, end.
 func runOf(s string, i int, want flags) int {
+	for want&fLetter != 0 && i+8 <= len(s) { // words are letters, eight at a time
+		n := letters(binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s), len(s))[i:]))
+		if i += n; n < 8 {
+			break
+		}
+	}
 	for i < len(s) {
 		if c := s[i]; c < utf8.RuneSelf {
 			if asciiFlags[c]&want == 0 {
