@@ -185,7 +185,7 @@ func (m *model) encode(dst *vocab.Encoded, p *prompt.Prompt, guarded bool) {
 			}
 			stretch(at, s.From)
 			if m.takesIDs {
-				dst.Append(s.IDs...)
+				m.vocab.Append(dst, s.IDs...)
 			} else {
 				dst.IDs = append(dst.IDs, s.IDs...)
 			}

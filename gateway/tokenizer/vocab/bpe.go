@@ -19,7 +19,7 @@ type bpe struct {
 	fuseUnknown  bool
 	ignoreMerges bool
 	made         bitset // symbols and merges
-	whole        marks // of each id: 1 its text becomes it, 2 it does not, 0 not tried yet
+	whole        marks  // of each id: 1 its text becomes it, 2 it does not, 0 not tried yet
 	words        *words
 	borders      *borders // nil: words are cut by the pipeline alone
 }

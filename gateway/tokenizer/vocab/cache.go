@@ -81,7 +81,7 @@ func (c *Cache) encode(dst *Encoded, text string, g *Guard, written bool) {
 		from := len(dst.IDs)
 		dst.IDs = t.EncodeGuarded(dst.IDs, text, g)
 		if written {
-			dst.Text = appendIDs(dst.Text, dst.IDs[from:])
+			dst.Text = t.appendIDs(dst.Text, dst.IDs[from:])
 		}
 		return
 	}
@@ -105,7 +105,7 @@ func (c *Cache) encode(dst *Encoded, text string, g *Guard, written bool) {
 		}
 		dst.IDs = append(dst.IDs, id)
 		if written {
-			dst.Text = appendIDs(dst.Text, dst.IDs[len(dst.IDs)-1:])
+			dst.Text = t.appendIDs(dst.Text, dst.IDs[len(dst.IDs)-1:])
 		}
 		at, floor, from = next, end, end
 	}
@@ -148,7 +148,7 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 			case text != nil:
 				dst.Text = appendList(dst.Text, text)
 			default:
-				dst.Text = appendIDs(dst.Text, ids)
+				dst.Text = w.c.t.appendIDs(dst.Text, ids)
 				sh.put(key, ids, dst.Text[written:])
 			}
 			return
@@ -158,7 +158,7 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 	w.e.text(s, key.first, spans, key.guard)
 	dst.IDs, w.e.ids = w.e.ids, nil
 	if w.written {
-		dst.Text = appendIDs(dst.Text, dst.IDs[start:])
+		dst.Text = w.c.t.appendIDs(dst.Text, dst.IDs[start:])
 	}
 	if sh != nil {
 		// Most of a prompt that nobody sends again would pay for a text that nobody reads: it is kept on second sight.

@@ -10,27 +10,37 @@ import (
 	"github.com/weirgate/weir/gateway/tokenizer/vocab"
 )
 
+// The text of ids is that of strconv: for each number of digits, for ids that are in the vocabulary and for those
+// that only an engine knows.
 func TestEncodedText(t *testing.T) {
 	t.Parallel()
-	var e vocab.Encoded
-	var want []uint32
-	for n := uint64(1); n <= math.MaxUint32; n *= 10 {
-		for _, id := range []uint64{n - 1, n, n + 1, 9 * n, 99 * n} {
-			if id <= math.MaxUint32 {
-				want = append(want, uint32(id))
-				e.Append(uint32(id))
+	for _, size := range []int{300, 12_345, vocab.MaxTokens} {
+		spec := bytesSpec()
+		spec.Tokens = append(spec.Tokens, make([]string, size-len(spec.Tokens)-len(spec.Added))...)
+		for i := range spec.Added {
+			spec.Added[i].ID = uint32(len(spec.Tokens) + i)
+		}
+		tok := build(t, spec)
+		var e vocab.Encoded
+		var want []uint32
+		for n := uint64(1); n <= math.MaxUint32; n *= 10 {
+			for _, id := range []uint64{n - 1, n, n + 1, 9 * n, 99 * n} {
+				if id <= math.MaxUint32 {
+					want = append(want, uint32(id))
+					tok.Append(&e, uint32(id))
+				}
 			}
 		}
-	}
-	want = append(want, math.MaxUint32)
-	e.Append(math.MaxUint32)
-	if !slices.Equal(e.IDs, want) || string(e.Text) != string(list(want)) {
-		t.Errorf("one by one: %s, want %s", e.Text, list(want))
-	}
-	e.Reset()
-	e.Append()
-	if e.Append(want...); string(e.Text) != string(list(want)) {
-		t.Errorf("all at once: %s, want %s", e.Text, list(want))
+		want = append(want, math.MaxUint32)
+		tok.Append(&e, math.MaxUint32)
+		if !slices.Equal(e.IDs, want) || string(e.Text) != string(list(want)) {
+			t.Errorf("%d tokens, one by one: %s, want %s", size, e.Text, list(want))
+		}
+		e.Reset()
+		tok.Append(&e)
+		if tok.Append(&e, want...); string(e.Text) != string(list(want)) {
+			t.Errorf("%d tokens, all at once: %s, want %s", size, e.Text, list(want))
+		}
 	}
 }
 

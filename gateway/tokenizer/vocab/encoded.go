@@ -2,8 +2,8 @@ package vocab
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"slices"
+	"strconv"
 )
 
 // Encoded is a text in ids, and those ids as the elements of a JSON array, without its brackets: what an
@@ -14,9 +14,9 @@ type Encoded struct {
 }
 
 // Append adds ids that are known already.
-func (e *Encoded) Append(ids ...uint32) {
-	e.IDs = append(e.IDs, ids...)
-	e.Text = appendIDs(e.Text, ids)
+func (t *Tokenizer) Append(dst *Encoded, ids ...uint32) {
+	dst.IDs = append(dst.IDs, ids...)
+	dst.Text = t.appendIDs(dst.Text, ids)
 }
 
 // Reset empties e and keeps its memory.
@@ -42,38 +42,42 @@ func appendList(dst, list []byte) []byte {
 	return append(dst, list...)
 }
 
-// appendIDs appends ids in decimal with commas between them, and before them unless dst is empty. A long
-// prompt is hundreds of kilobytes of digits, so the last eight of a number are made all at once: it is cut in
-// halves at 10^4, at 10^2 and at 10, in all lanes of a word together, with reciprocals that are exact for
-// what a lane can hold.
-func appendIDs(dst []byte, ids []uint32) []byte {
-	const widest = 10 + 1 // digits and a comma
+// written is how ids below it stand in the table of decimals: a comma and up to six digits in the low bytes of a
+// word, the first one lowest, and the number of these bytes in the highest.
+const written = 1_000_000
+
+// newDecimals makes the table for n ids. A long prompt is hundreds of kilobytes of digits: to copy a word for each
+// id costs a third of working them out.
+func newDecimals(n int) []uint64 {
+	table := make([]uint64, min(n, written))
+	var b [8]byte
+	for id := range table {
+		text := strconv.AppendUint(append(b[:0], ','), uint64(id), 10)
+		clear(b[len(text):])
+		b[7] = byte(len(text))
+		table[id] = binary.LittleEndian.Uint64(b[:])
+	}
+	return table
+}
+
+// appendIDs appends ids in decimal with commas between them, and before them unless dst is empty.
+func (t *Tokenizer) appendIDs(dst []byte, ids []uint32) []byte {
+	if len(dst) == 0 && len(ids) > 0 {
+		dst, ids = strconv.AppendUint(dst, uint64(ids[0]), 10), ids[1:]
+	}
+	const widest = 1 + 10 // a comma and digits
+	table := t.decimals()
 	at := len(dst)
 	dst = slices.Grow(dst, widest*len(ids)+8)
 	b := dst[:cap(dst)]
 	for _, id := range ids {
-		if at > 0 {
-			b[at] = ','
-			at++
+		if int(id) >= len(table) { // not of this vocabulary, or of one as large as there is none
+			at = len(strconv.AppendUint(append(b[:at], ','), uint64(id), 10))
+			continue
 		}
-		leading := uint(56) // bits of zeros that may be left out: the last digit always stays
-		if id >= 1e8 {
-			top := id / 1e8
-			if id, leading = id-top*1e8, 0; top >= 10 {
-				b[at] = byte('0' + top/10)
-				at++
-			}
-			b[at] = byte('0' + top%10)
-			at++
-		}
-		v := uint64(id/1e4) | uint64(id%1e4)<<32
-		high := v * 5243 >> 19 & 0x7f_0000_007f
-		v = high | (v-high*100)<<16
-		high = v * 103 >> 10 & 0x0f_000f_000f_000f
-		v = high | (v-high*10)<<8 // the first digit is the lowest byte
-		zeros := uint(bits.TrailingZeros64(v|1<<56)) & leading
-		binary.LittleEndian.PutUint64(b[at:], (v|0x3030303030303030)>>zeros)
-		at += 8 - int(zeros>>3)
+		word := table[id]
+		binary.LittleEndian.PutUint64(b[at:], word)
+		at += int(word >> 56)
 	}
 	return b[:at]
 }

@@ -167,7 +167,7 @@ func TestCache(t *testing.T) {
 					}
 					want := tok.EncodeGuarded([]uint32{7}, text, g)
 					var got vocab.Encoded
-					if got.Append(7); rng.IntN(2) == 0 {
+					if tok.Append(&got, 7); rng.IntN(2) == 0 {
 						got.IDs = cache.Encode(got.IDs, text, g)
 						got.Text = list(got.IDs)
 					} else {

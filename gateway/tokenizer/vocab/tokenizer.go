@@ -19,7 +19,7 @@ type Tokenizer struct {
 	tokens     []string
 	table      *table // of the model's tokens
 	model      model
-	words      *bpe    // model, if pieces are its words
+	words      *bpe // model, if pieces are its words
 	added      []Added
 	addedIDs   map[string]uint32
 	special    bitset
@@ -35,6 +35,7 @@ type Tokenizer struct {
 	cuttable     bool // text can be cut at special tokens and the parts taken for themselves
 	concatenates bool
 	scratch      sync.Pool
+	decimals     func() []uint64 // see newDecimals; made when somebody asks
 }
 
 // New makes a tokenizer. Its errors wrap ErrVocabulary, or split.ErrUnsupported for a pattern. It keeps
@@ -83,6 +84,7 @@ func New(s *Spec) (*Tokenizer, error) {
 	}
 	t.addTokens(s)
 	t.concatenates = concatenates(s)
+	t.decimals = sync.OnceValue(func() []uint64 { return newDecimals(len(t.tokens)) })
 	t.scratch.New = func() any { return &encoder{t: t, hot: new(hot)} }
 	return t, nil
 }
