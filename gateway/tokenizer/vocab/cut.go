@@ -96,23 +96,29 @@ func (e *encoder) pieces(s string, k int, first bool) {
 			from = end
 		}
 	default:
-		last := k+1 == len(e.t.cut)
-		words := e.t.words
-		if e.not != nil || !last {
-			words = nil
+		e.cutIsolated(c, s, k, first)
+	}
+}
+
+// cutIsolated cuts where each match of a pattern is a piece of its own.
+func (e *encoder) cutIsolated(c *cutter, s string, k int, first bool) {
+	words := e.t.words
+	if e.not != nil || k+1 < len(e.t.cut) {
+		words = nil
+	}
+	for from := 0; from < len(s); {
+		start, end := c.pattern.Next(s, from)
+		if start > from {
+			e.pieces(s[from:start], k+1, first && from == 0)
 		}
-		for from := 0; from < len(s); {
-			start, end := c.pattern.Next(s, from)
-			if start > from {
-				e.pieces(s[from:start], k+1, first && from == 0)
-			}
-			if words != nil && start < end {
-				words.encodeWord(e, s[start:end])
-			} else {
-				e.pieces(s[start:end], k+1, first && start == 0)
-			}
-			from = end
+		switch {
+		case start == end:
+		case words != nil:
+			words.encodeWord(e, s[start:end])
+		default:
+			e.pieces(s[start:end], k+1, first && start == 0)
 		}
+		from = end
 	}
 }
 
