@@ -137,6 +137,7 @@ func (t *Tokenizer) addTokens(s *Spec) {
 		t.tokens = append(slices.Grow(slices.Clone(t.tokens), size-len(t.tokens)), make([]string, size-len(t.tokens))...)
 	}
 	t.special = newBitset(size)
+	var raw, normalized []string
 	t.cuttable = cuttable(s.Added)
 	for _, a := range s.Added {
 		if t.tokens[a.ID] == "" {
@@ -150,11 +151,15 @@ func (t *Tokenizer) addTokens(s *Spec) {
 			text := t.normalizeAll(a.Text)
 			if text != "" {
 				t.normalized.put(a, text)
+				normalized = append(normalized, text)
 			}
 			continue
 		}
 		t.raw.put(a, a.Text)
+		raw = append(raw, a.Text)
 	}
+	t.raw.trie.seal(raw)
+	t.normalized.trie.seal(normalized)
 }
 
 // cuttable reports whether what stands beside a special token has no part in what is found in the text

@@ -14,6 +14,7 @@ type trie struct {
 	shift uint
 	mult  uint64
 	ends  []uint32 // by node: id + 1 of the token that ends there, 0: none
+	tails []tail   // by node: see seal; nil before
 	only  int      // the first byte of all tokens + 1; 0: no token, -1: several
 }
 
@@ -52,6 +53,35 @@ func (t *trie) put(text string, id uint32) {
 		at = e.to
 	}
 	t.ends[at] = id + 1
+}
+
+// tail is the rest of the only token that goes on from a node; id1 is 0 where there are more, or none.
+type tail struct {
+	text string
+	id1  uint32 // id + 1
+}
+
+// seal prepares for searches of long texts. texts are those of all tokens that were put. Where but one of them is
+// left, match compares the rest of it: edges of a small trie that is seldom asked lie in no near cache.
+func (t *trie) seal(texts []string) {
+	ways := make([]int, len(t.ends)) // tokens that pass or end at a node
+	for _, text := range texts {
+		w := walker{t: t}
+		for i := range len(text) {
+			w.step(text[i])
+			ways[w.at]++
+		}
+	}
+	t.tails = make([]tail, len(t.ends))
+	for _, text := range texts {
+		id, _ := t.match(text, 0, nil)
+		w := walker{t: t}
+		for i := range len(text) - 1 {
+			if w.step(text[i]); ways[w.at] == 1 {
+				t.tails[w.at] = tail{text[i+1:], id + 1}
+			}
+		}
+	}
 }
 
 func (t *trie) node() uint32 {
@@ -112,6 +142,14 @@ func (t *trie) match(s string, i int, b *ban) (id uint32, n int) {
 		if end != 0 && !b.forbids(end-1, i, k+1) {
 			id, n = end-1, k+1-i
 		}
+		if t.tails == nil || t.tails[w.at].id1 == 0 {
+			continue
+		}
+		rest := &t.tails[w.at]
+		if to := k + 1 + len(rest.text); strings.HasPrefix(s[k+1:], rest.text) && !b.forbids(rest.id1-1, i, to) {
+			id, n = rest.id1-1, to-i
+		}
+		break
 	}
 	return id, n
 }
