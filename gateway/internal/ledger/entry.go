@@ -1,7 +1,5 @@
 package ledger
 
-import "encoding/binary"
-
 // entry is one prompt, with the model's answer once that is known. It belongs to a session and changes
 // under its lock.
 type entry struct {
@@ -14,12 +12,13 @@ type entry struct {
 	hashes   []uint64 // of whole blocks, each with all before it
 	runs     []run    // the units; nil once they were given up
 	length   int      // bytes of the text, the answer's included
+	names    int      // bytes of the parts' names; those that entries have in common count for each
 	answered bool
 }
 
 // segment holds units of one prompt that no earlier prompt had. Prompts that begin alike share segments.
 type segment struct {
-	data []byte
+	units
 	refs int
 }
 
@@ -33,45 +32,32 @@ type run struct {
 // comparison.
 const maxRuns = 16
 
-func (e *entry) blocks() int { return len(e.hashes) }
-
-// at returns the units from block i on, as far as they lie in one run; never less than the block.
-func (e *entry) at(i int) []byte {
+// at returns block i, or what there is of it.
+func (e *entry) at(i int) units {
 	off := i * blockBytes
 	for _, r := range e.runs {
 		if off < r.n {
-			return r.seg.data[off:r.n]
+			return r.seg.cut(off, min(r.n, off+blockBytes))
 		}
 		off -= r.n
 	}
-	return nil
+	return units{}
 }
 
-// has reports whether block i is u's block i. Both must have it whole.
-func (e *entry) has(i int, u units) bool {
-	at := e.at(i)
-	return len(at) >= blockBytes && u.equal(i, (*[blockBytes]byte)(at))
+// begins reports whether the first n blocks of e are those that hashes are of.
+func (e *entry) begins(n int, hashes []uint64) bool {
+	return n == 0 || n <= len(e.hashes) && e.hashes[n-1] == hashes[n-1]
 }
 
-// commonUnits counts the whole blocks that e and u begin with, by their units.
-func (e *entry) commonUnits(u units) int {
-	n, i := u.size()/blockBytes, 0
-	for _, r := range e.runs {
-		for d := r.seg.data[:r.n]; len(d) >= blockBytes; d = d[blockBytes:] {
-			if i == n || !u.equal(i, (*[blockBytes]byte)(d)) {
-				return i
-			}
-			i++
-		}
+// commonHashes counts the whole blocks that e and a prompt with these hashes begin with, of which known are known
+// to be the same. A hash stands for all before it, so that the border can be sought by halving. It is looked for in
+// the first places first: each step of the search waits for memory.
+func (e *entry) commonHashes(hashes []uint64, known int) int {
+	lo, hi := known, min(len(e.hashes), len(hashes))
+	if lo >= hi || e.hashes[lo] != hashes[lo] {
+		return lo
 	}
-	return i
-}
-
-// commonHashes counts the whole blocks that e and a prompt with these hashes begin with. A hash stands
-// for all before it, so that the border can be sought by halving.
-func (e *entry) commonHashes(hashes []uint64) int {
-	lo, hi := 0, min(len(e.hashes), len(hashes))
-	if hi > 0 && e.hashes[hi-1] == hashes[hi-1] {
+	if e.hashes[hi-1] == hashes[hi-1] {
 		return hi
 	}
 	for lo < hi {
@@ -92,22 +78,7 @@ func (e *entry) within(i int, u units) (n int, exact bool) {
 		left := min(e.size, u.size()) - i*blockBytes
 		return 0, left == 0
 	}
-	d := e.at(i)
-	d = d[:min(len(d), blockBytes)]
-	if len(u.ids) == 0 {
-		s := u.text[min(i*blockBytes, len(u.text)):]
-		for n < len(d) && n < len(s) && d[n] == s[n] {
-			n++
-		}
-		return n, true
-	}
-	for _, id := range u.ids[min(i*blockIDs, len(u.ids)):] {
-		if len(d) < n+idBytes || binary.LittleEndian.Uint32(d[n:]) != id {
-			break
-		}
-		n += idBytes
-	}
-	return n, true
+	return e.at(i).common(u.cut(i*blockBytes, u.size())), true
 }
 
 // share makes the runs of the first n blocks. They have them whole, or nothing is shared.
@@ -135,7 +106,7 @@ func (e *entry) share(n int) []run {
 func release(runs []run) (freed int) {
 	for _, r := range runs {
 		if r.seg.refs--; r.seg.refs == 0 {
-			freed += len(r.seg.data)
+			freed += r.seg.size()
 		}
 	}
 	return freed
@@ -157,9 +128,5 @@ const (
 
 // rest is what the entry takes in memory, its units aside.
 func (e *entry) rest() int {
-	names := 0 // those that entries have in common are counted for each
-	for i := range e.parts {
-		names += len(e.parts[i].name)
-	}
-	return names + entryBytes + 8*cap(e.hashes) + partBytes*cap(e.parts) + len(e.tail)
+	return e.names + entryBytes + 8*cap(e.hashes) + partBytes*cap(e.parts) + len(e.tail)
 }

@@ -26,7 +26,7 @@ func (s *session) report(p *Prompt, e *entry, best match) (Report, *entry) {
 			if old == best.e || !c.repeats(old.parts) {
 				continue
 			}
-			m := old.match(units{ids: p.IDs, text: p.Text}, e.hashes)
+			m := old.match(units{ids: p.IDs, text: p.Text}, e.hashes, 0)
 			if w, related := c.verdict(p, e, m); related && (!ok || m.bytes > best.bytes) {
 				v, best, ok = w, m, true
 			}

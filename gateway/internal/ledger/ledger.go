@@ -30,8 +30,7 @@ type Options struct {
 // share is then known to the block only. When that is not enough, the keys go.
 type Ledger struct {
 	options Options
-	seed    maphash.Seed
-	chains  sync.Pool // *chain
+	chain   *chain
 
 	prompts, lost [causes]atomic.Uint64
 	tokens        atomic.Uint64
@@ -55,27 +54,31 @@ func New(o Options) *Ledger {
 	if o.Anonymous <= 0 {
 		o.Anonymous = 64
 	}
-	l := &Ledger{options: o, seed: maphash.MakeSeed(), keys: map[Key]*session{}}
-	l.chains.New = func() any { return &chain{seed: l.seed} }
-	return l
+	return &Ledger{options: o, chain: newChain(maphash.MakeSeed()), keys: map[Key]*session{}}
 }
+
+// spareBlocks and spareParts are room for those of an answer.
+const (
+	spareBlocks = 4
+	spareParts  = 4
+)
 
 // maxUnits is how much of the memory tokens may take.
 func (l *Ledger) maxUnits() int { return l.options.MaxBytes / 4 * 3 }
 
 // Sum hashes canonical bytes for Part.Canonical. It is never 0.
-func (l *Ledger) Sum(s string) uint64 { return sum(l.seed, s) }
+func (l *Ledger) Sum(s string) uint64 { return sum(l.chain.seed, s) }
 
 // Observe compares p with the earlier prompts of its key and remembers it. p is not kept.
 func (l *Ledger) Observe(p *Prompt) Report {
 	u := units{ids: p.IDs, text: p.Text}
-	d := digestOf(l.seed, p.Text, p.Parts, "", 0)
+	d := digestOf(l.chain.seed, p.Text, p.Parts, "", 0)
+	hashes := l.chain.extend(make([]uint64, 0, u.size()/blockBytes+spareBlocks), u)
 	s := l.session(p.Key)
-	c, _ := l.chains.Get().(*chain)
 
 	s.mu.Lock()
 	before := s.held
-	e, best := s.enter(u, c, l.maxUnits()/2)
+	e, best := s.enter(u, hashes, l.maxUnits()/2)
 	e.digest, e.length = d, len(p.Text)
 	e.takeNames(best.e)
 	r, extended := s.report(p, e, best)
@@ -84,7 +87,6 @@ func (l *Ledger) Observe(p *Prompt) Report {
 	delta := s.held.minus(before)
 	s.mu.Unlock()
 
-	l.chains.Put(c)
 	l.charge(s, delta)
 	l.prompts[r.Cause].Add(1)
 	l.lost[r.Cause].Add(uint64(r.Lost))
@@ -100,13 +102,11 @@ func (l *Ledger) Append(ref Ref, a Answer) {
 	if ref.s == nil {
 		return
 	}
-	c, _ := l.chains.Get().(*chain)
 	ref.s.mu.Lock()
 	before := ref.s.held
-	ref.s.answer(ref.id, &a, c, l.maxUnits()/2)
+	ref.s.answer(ref.id, &a, l.chain, l.maxUnits()/2)
 	delta := ref.s.held.minus(before)
 	ref.s.mu.Unlock()
-	l.chains.Put(c)
 	l.charge(ref.s, delta)
 }
 

@@ -46,7 +46,7 @@ type digest struct {
 // digestOf reads the parts of text. before is what the template had put in front of it: the tail of a
 // prompt, for its answer; base is added to the ranges.
 func digestOf(seed maphash.Seed, text string, given []Part, before string, base int) digest {
-	d := digest{parts: make([]part, 0, len(given))}
+	d := digest{parts: make([]part, 0, len(given)+spareParts)}
 	at := 0 // end of the last part with bytes
 	for len(given) > 0 {
 		p, start, end, n := joinRuns(given)

@@ -38,52 +38,16 @@ type match struct {
 	exact  bool
 }
 
-// likely is the entry that u most likely goes on from: the longest whose last whole block u has, else the
-// newest.
-func (s *session) likely(u units) *entry {
-	var best *entry
-	n := u.size() / blockBytes
-	for _, e := range slices.Backward(s.entries) {
-		if e.width != u.width() || e.runs == nil {
-			continue
-		}
-		k := e.blocks()
-		if k == 0 || k > n || best != nil && k <= best.blocks() || !e.has(k-1, u) {
-			continue
-		}
-		best = e
-	}
-	if best != nil || len(s.entries) == 0 || s.entries[len(s.entries)-1].width != u.width() {
-		return best
-	}
-	return s.entries[len(s.entries)-1]
-}
-
-// enter makes u an entry, which is not yet kept: it compares with those that are there, and returns the
-// best match. maxUnits bounds the bytes of units that are kept of it.
-func (s *session) enter(u units, c *chain, maxUnits int) (*entry, match) {
-	n := u.size() / blockBytes
-	e := &entry{width: u.width(), size: u.size(), prompt: u.size(), hashes: make([]uint64, n, n+4)}
-	from := 0
-	if g := s.likely(u); g != nil {
-		from = g.commonUnits(u)
-		copy(e.hashes, g.hashes[:from])
-	}
-	prev := uint64(0)
-	if from > 0 {
-		prev = e.hashes[from-1]
-	}
-	for i := from; i < n; i++ {
-		u.block(i, c.block())
-		prev = c.next(prev)
-		e.hashes[i] = prev
-	}
-	best := s.best(u, e.hashes)
+// enter makes u, which has these hashes, an entry that is not yet kept: it compares with those that are there, and
+// returns the best match. maxUnits bounds the bytes of units that are kept of it.
+func (s *session) enter(u units, hashes []uint64, maxUnits int) (*entry, match) {
+	e := &entry{width: u.width(), size: u.size(), prompt: u.size(), hashes: hashes}
+	best := s.best(u, hashes)
 	if best.e != nil {
 		e.runs = best.e.share(best.blocks)
 	}
 	if shared := covered(e.runs); u.size()-shared <= maxUnits {
-		s.grow(e, u.tail(make([]byte, 0, u.size()-shared), shared/blockBytes))
+		s.grow(e, units{}.and(u.cut(shared, u.size())))
 	} else {
 		s.held.units -= release(e.runs)
 		e.runs = nil
@@ -92,31 +56,37 @@ func (s *session) enter(u units, c *chain, maxUnits int) (*entry, match) {
 }
 
 // grow appends data to the units of e. The runs before it must be whole blocks.
-func (s *session) grow(e *entry, data []byte) {
-	if len(data) == 0 {
+func (s *session) grow(e *entry, data units) {
+	n := data.size()
+	if n == 0 {
 		return
 	}
-	e.runs = append(e.runs, run{&segment{data: data, refs: 1}, len(data)})
-	s.held.units += len(data)
+	e.runs = append(e.runs, run{&segment{units: data, refs: 1}, n})
+	s.held.units += n
 }
 
-// best finds the entry with the most of u, the newest of equals.
+// best finds the entry with the most of u, the newest of equals. One that begins with fewer blocks than the best so
+// far has less of u, whatever follows them.
 func (s *session) best(u units, hashes []uint64) match {
 	var best match
 	for _, e := range slices.Backward(s.entries) {
-		if m := e.match(u, hashes); best.e == nil || m.bytes > best.bytes {
+		if !e.begins(best.blocks, hashes) {
+			continue
+		}
+		if m := e.match(u, hashes, best.blocks); best.e == nil || m.bytes > best.bytes {
 			best = m
 		}
 	}
 	return best
 }
 
-func (e *entry) match(u units, hashes []uint64) match {
+// match compares e with u, of which known blocks are known to be the same.
+func (e *entry) match(u units, hashes []uint64, known int) match {
 	m := match{e: e, exact: true}
 	if e.width != u.width() {
 		return m
 	}
-	m.blocks = e.commonHashes(hashes)
+	m.blocks = e.commonHashes(hashes, known)
 	m.bytes, m.exact = e.within(m.blocks, u)
 	m.bytes += m.blocks * blockBytes
 	return m
@@ -187,22 +157,15 @@ func (s *session) answer(id uint64, a *Answer, c *chain, maxUnits int) {
 	}
 	s.held.rest -= e.rest()
 	e.answered = true
-	data := u.tail(s.openBlock(e), 0)
+	data := s.openBlock(e).and(u)
 	e.size += u.size()
 	s.grow(e, data)
-	prev := uint64(0)
-	if n := len(e.hashes); n > 0 {
-		prev = e.hashes[n-1]
-	}
-	for ; len(data) >= blockBytes; data = data[blockBytes:] {
-		copy(c.block()[:], data)
-		prev = c.next(prev)
-		e.hashes = append(e.hashes, prev)
-	}
+	e.hashes = c.extend(e.hashes, data)
 	d := digestOf(c.seed, a.Text, a.Parts, e.tail, e.length)
 	for i := range d.parts {
 		p := &d.parts[i]
 		p.name = strings.Clone(p.name)
+		e.names += len(p.name)
 	}
 	if first := slices.IndexFunc(d.parts, func(p part) bool { return !p.empty() }); first < 0 {
 		d.tail, d.closed = e.tail+d.tail, e.closed && d.closed
@@ -215,14 +178,14 @@ func (s *session) answer(id uint64, a *Answer, c *chain, maxUnits int) {
 	s.held.rest += e.rest()
 }
 
-// openBlock takes the block that is not whole off the end of e's runs and returns a copy of it.
-func (s *session) openBlock(e *entry) []byte {
+// openBlock takes the block that is not whole off the end of e's runs and returns it.
+func (s *session) openBlock(e *entry) units {
 	n := e.size % blockBytes
 	if n == 0 {
-		return nil
+		return units{}
 	}
 	last := &e.runs[len(e.runs)-1]
-	block := slices.Clone(last.seg.data[last.n-n : last.n])
+	block := last.seg.cut(last.n-n, last.n)
 	if last.n -= n; last.n == 0 {
 		s.held.units -= release(e.runs[len(e.runs)-1:])
 		e.runs = e.runs[:len(e.runs)-1]
@@ -233,15 +196,20 @@ func (s *session) openBlock(e *entry) []byte {
 // takeNames makes the names of e's parts strings of their own, those of old where they are the same: a
 // name is a piece of a whole request, which must not live as long.
 func (e *entry) takeNames(old *entry) {
+	last := "" // calls of one tool come one after the other
 	for i := range e.parts {
 		p := &e.parts[i]
-		if p.name == "" {
+		switch {
+		case p.name == "":
 			continue
-		}
-		if old != nil && i < len(old.parts) && old.parts[i].name == p.name {
+		case p.name == last:
+			p.name = last
+		case old != nil && i < len(old.parts) && old.parts[i].name == p.name:
 			p.name = old.parts[i].name
-		} else {
+		default:
 			p.name = strings.Clone(p.name)
 		}
+		last = p.name
+		e.names += len(p.name)
 	}
 }
