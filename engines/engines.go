@@ -38,7 +38,7 @@ type Request struct {
 	Prompt string // rendered text; empty when the engine renders by itself
 	IDs    []uint32
 	// IDsText is IDs as the elements of a JSON array, without its brackets, where somebody had them in that
-	// form already; else nil.
+	// form already; else nil. It must not change before Generate has returned.
 	IDsText []byte
 	// Conversation is the turn's request; engines that render by themselves, and sim's actor, read it.
 	Conversation *conv.Request

@@ -48,7 +48,7 @@ func canned(tb testing.TB, answer []byte) string {
 // answerAll writes answer for each request, until the client leaves.
 func answerAll(conn net.Conn, answer []byte) {
 	defer func() { _ = conn.Close() }()
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, 1<<20)
 	for n := 0; ; {
 		m, err := conn.Read(buf[n:])
 		if err != nil {
@@ -117,6 +117,21 @@ func BenchmarkGenerate(b *testing.B) {
 		deltas += generate(b, e, req)
 	}
 	b.ReportMetric(float64(deltas)/float64(b.N), "deltas/op")
+}
+
+// BenchmarkLongPrompt is a stream of one token behind a prompt of 61,000 ids, whose text is there.
+func BenchmarkLongPrompt(b *testing.B) {
+	e := open(b, openai.Config{BaseURL: canned(b, vllmAnswer("a")), Extras: true, PromptIDs: true})
+	req := &engines.Request{ID: "req-1", Model: "m", IDs: make([]uint32, 61_000), MaxTokens: 1}
+	for i := range req.IDs {
+		req.IDs[i] = uint32(i*2654435761) % 152_000
+		req.IDsText = append(strconv.AppendUint(req.IDsText, uint64(req.IDs[i]), 10), ',')
+	}
+	req.IDsText = req.IDsText[:len(req.IDsText)-1]
+	b.ReportAllocs()
+	for b.Loop() {
+		generate(b, e, req)
+	}
 }
 
 func generate(tb testing.TB, e *openai.Engine, req *engines.Request) (deltas int) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/engines/internal/upstream"
 )
 
 // Chunks as the servers send them (their ids and names shortened).
@@ -243,15 +244,14 @@ func BenchmarkPromptIDs(b *testing.B) {
 	}{{"formatted", nil}, {"with text", text}} {
 		b.Run(c.name, func(b *testing.B) {
 			req.IDsText = c.text
-			var dst []byte
+			body := &upstream.Body{}
 			b.ReportAllocs()
 			for b.Loop() {
-				var err error
-				if dst, err = e.appendCompletion(dst[:0], req); err != nil {
+				body.Buf = body.Buf[:0]
+				if err := e.completion(body, req); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(len(dst)), "bytes")
 		})
 	}
 }

@@ -183,7 +183,7 @@ func (e *Engine) Generate(ctx context.Context, req *engines.Request) (engines.St
 	if e.cfg.Mode == Chat {
 		body.Buf, err = e.appendChat(body.Buf, req)
 	} else {
-		body.Buf, err = e.appendCompletion(body.Buf, req)
+		err = e.completion(body, req)
 	}
 	if err != nil {
 		return nil, err

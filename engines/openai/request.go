@@ -7,16 +7,18 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/engines"
+	"github.com/weirgate/weir/engines/internal/upstream"
 )
 
-// appendCompletion writes the body for /completions.
-func (e *Engine) appendCompletion(dst []byte, req *engines.Request) ([]byte, error) {
-	dst = e.appendModel(dst, req)
+// completion makes the body for /completions, which holds the request's IDsText as it is.
+func (e *Engine) completion(body *upstream.Body, req *engines.Request) error {
+	dst := e.appendModel(body.Buf, req)
 	switch {
 	case e.cfg.PromptIDs && len(req.IDs) > 0:
 		dst = append(dst, `,"prompt":[`...)
 		if len(req.IDsText) > 0 {
-			dst = append(dst, req.IDsText...)
+			body.Buf = dst
+			body.Lend(req.IDsText)
 		} else {
 			dst = appendIDs(dst, req.IDs)
 		}
@@ -28,9 +30,11 @@ func (e *Engine) appendCompletion(dst []byte, req *engines.Request) ([]byte, err
 			dst = append(dst, `,"add_special_tokens":false`...)
 		}
 	default:
-		return dst, e.refuse("no prompt: the completions mode needs a rendered one")
+		return e.refuse("no prompt: the completions mode needs a rendered one")
 	}
-	return e.appendCommon(dst, req)
+	dst, err := e.appendCommon(dst, req)
+	body.Buf = dst
+	return err
 }
 
 // appendChat writes the body for /chat/completions.

@@ -47,6 +47,7 @@ func TestCompletionBodies(t *testing.T) {
 		"model, limits":   {openai.Config{Model: "m"}, engines.Request{Model: "n", Prompt: "a", MaxTokens: 5, Stop: []string{"</s>", "x"}}, `{"model":"n","prompt":"a","max_tokens":5,"stop":["</s>","x"]}`},
 		"ids not wanted":  {openai.Config{}, engines.Request{Prompt: "a", IDs: []uint32{1}}, `{"prompt":"a"}`},
 		"ids":             {openai.Config{PromptIDs: true}, engines.Request{Prompt: "a", IDs: []uint32{151644, 0, 99}}, `{"prompt":[151644,0,99]}`},
+		"ids as text":     {openai.Config{PromptIDs: true, Extras: true}, engines.Request{IDs: []uint32{5, 6}, IDsText: []byte("5,6"), MaxTokens: 1}, `{"prompt":[5,6],"max_tokens":1,"skip_special_tokens":false,"spaces_between_special_tokens":false,"return_token_ids":true}`},
 		"plain sampling":  {openai.Config{}, engines.Request{Prompt: "a", Conversation: sampling}, `{"prompt":"a","temperature":0.5,"top_p":1e-07,"frequency_penalty":0,"seed":-3}`},
 		"extras":          {openai.Config{Extras: true}, engines.Request{Prompt: "a", Conversation: sampling}, `{"prompt":"a","add_special_tokens":false,"temperature":0.5,"top_p":1e-07,"frequency_penalty":0,"min_p":0.1,"repetition_penalty":1.1,"seed":-3,"top_k":20,"ignore_eos":true,"skip_special_tokens":false,"spaces_between_special_tokens":false}`},
 		"special":         {openai.Config{Extras: true, PromptIDs: true, Special: []openai.Special{{Text: "<t>", ID: 1}}}, engines.Request{IDs: []uint32{1}}, `{"prompt":[1],"skip_special_tokens":false,"spaces_between_special_tokens":false,"return_token_ids":true}`},

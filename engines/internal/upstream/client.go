@@ -127,7 +127,7 @@ func (c *Client) Get(ctx context.Context, address string, limit int64) ([]byte, 
 // body over; to must not change while the client is used.
 func (c *Client) Post(ctx context.Context, to *url.URL, body *Body, f Forward, limit int64) ([]byte, error) {
 	defer c.release(body)
-	return c.whole(ctx, &request{method: http.MethodPost, to: to, accept: mediaJSON, forward: f, body: body.Buf}, limit)
+	return c.whole(ctx, &request{method: http.MethodPost, to: to, accept: mediaJSON, forward: f, body: body}, limit)
 }
 
 func (c *Client) whole(ctx context.Context, r *request, limit int64) ([]byte, error) {

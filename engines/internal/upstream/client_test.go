@@ -56,6 +56,15 @@ func bodyOf(c *upstream.Client, text string) *upstream.Body {
 	return b
 }
 
+// lentBody is bodyOf, with the middle third of the text lent.
+func lentBody(c *upstream.Client, text string) *upstream.Body {
+	n := len(text) / 3
+	b := bodyOf(c, text[:n])
+	b.Lend([]byte(text[n : 2*n]))
+	b.Buf = append(b.Buf, text[2*n:]...)
+	return b
+}
+
 func TestBaseURL(t *testing.T) {
 	for _, bad := range []string{"", "host:80", "ftp://x", "http://", "http://u:p@x/v1", "http://x/v1?a=b", "http://x/#f", "http://x\x00"} {
 		if _, err := upstream.New(upstream.Options{Name: "e", BaseURL: bad}); err == nil {
@@ -127,8 +136,14 @@ func TestConnectionIsKept(t *testing.T) {
 	}
 }
 
-// TestOneWrite: headers and body of a small request leave together.
+// TestOneWrite: headers and body of a small request leave together, a body with a lent text too.
 func TestOneWrite(t *testing.T) {
+	t.Run("own", func(t *testing.T) { oneWrite(t, bodyOf) })
+	t.Run("lent", func(t *testing.T) { oneWrite(t, lentBody) })
+}
+
+func oneWrite(t *testing.T, newBody func(*upstream.Client, string) *upstream.Body) {
+	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +168,7 @@ func TestOneWrite(t *testing.T) {
 	defer func() { _ = ln.Close() }()
 	c := client(t, upstream.Options{BaseURL: "http://" + ln.Addr().String()})
 	body := `{"prompt":"` + strings.Repeat("x", 2000) + `"}`
-	if _, err := c.Post(t.Context(), at(t, c, "/x"), bodyOf(c, body), upstream.Forward{}, 10); err != nil {
+	if _, err := c.Post(t.Context(), at(t, c, "/x"), newBody(c, body), upstream.Forward{}, 10); err != nil {
 		t.Fatal(err)
 	}
 	if first := <-got; !strings.HasPrefix(first, "POST /x HTTP/1.1\r\n") || !strings.HasSuffix(first, "\r\n\r\n"+body) {
@@ -169,14 +184,16 @@ func TestClosedKeepAlive(t *testing.T) {
 		bodies <- string(b)
 	})
 	c := client(t, upstream.Options{BaseURL: s.URL})
-	for _, text := range []string{`"one"`, `"two"`} {
-		if _, err := c.Post(t.Context(), at(t, c, "/"), bodyOf(c, text), upstream.Forward{}, 10); err != nil {
-			t.Fatal(err)
+	for _, body := range []func(*upstream.Client, string) *upstream.Body{bodyOf, lentBody} {
+		for _, text := range []string{`"one"`, `"two"`, `"three"`} {
+			if _, err := c.Post(t.Context(), at(t, c, "/"), body(c, text), upstream.Forward{}, 10); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-bodies; got != text {
+				t.Errorf("server got %s, want %s", got, text)
+			}
+			s.CloseClientConnections()
 		}
-		if got := <-bodies; got != text {
-			t.Errorf("server got %s, want %s", got, text)
-		}
-		s.CloseClientConnections()
 	}
 }
 

@@ -37,7 +37,7 @@ type conn struct {
 	in       *bufio.Reader
 	head     io.LimitedReader // of Conn, below in
 	out      []byte           // the head of a request
-	parts    [2][]byte
+	parts    [3][]byte
 	buffers  net.Buffers // of parts
 	kept     bool        // it has served a request
 	since    time.Time   // it has been idle
@@ -205,11 +205,19 @@ func (p *pool) close() {
 }
 
 // send writes a request: head and body in one system call.
-func (c *conn) send(body []byte) error {
-	c.parts = [2][]byte{c.out, body}
+func (c *conn) send(body *Body) error {
+	switch {
+	case body.size() == 0:
+		c.parts = [3][]byte{c.out}
+	case body.lent == nil:
+		c.parts = [3][]byte{c.out, body.Buf}
+	default:
+		c.out = append(c.out, body.Buf[:body.at]...) // with TLS each part is a write
+		c.parts = [3][]byte{c.out, body.lent, body.Buf[body.at:]}
+	}
 	c.buffers = c.parts[:]
 	_, err := c.buffers.WriteTo(c.Conn)
-	c.parts = [2][]byte{}
+	c.parts = [3][]byte{}
 	return err
 }
 

@@ -38,7 +38,7 @@ var ErrClosed = errors.New("stream is closed")
 // while the client is used. Cancelling ctx closes the connection at once.
 func (c *Client) Open(ctx context.Context, to *url.URL, body *Body, f Forward, limit int) (*Events, error) {
 	defer c.release(body)
-	x, err := c.do(ctx, &request{method: http.MethodPost, to: to, accept: eventStream, forward: f, body: body.Buf})
+	x, err := c.do(ctx, &request{method: http.MethodPost, to: to, accept: eventStream, forward: f, body: body})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type request struct {
 	to      *url.URL
 	accept  string
 	forward Forward
-	body    []byte
+	body    *Body // nil for none
 }
 
 // exchange is an answered request: the connection is its own until close.
@@ -126,9 +126,9 @@ func (c *Client) appendHead(b []byte, r *request) []byte {
 	if r.accept != "" {
 		b = appendHeader(b, "Accept", r.accept)
 	}
-	if len(r.body) > 0 {
+	if n := r.body.size(); n > 0 {
 		b = appendHeader(b, "Content-Type", mediaJSON)
-		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(len(r.body)), 10), "\r\n"...)
+		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(n), 10), "\r\n"...)
 	}
 	return append(b, "\r\n"...)
 }
