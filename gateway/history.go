@@ -112,6 +112,9 @@ func preambles(parts []ledger.Part, text string) []ledger.Part {
 	return parts
 }
 
+// prefixAttrs is how many attributes a line about a prompt's prefix has, at most.
+const prefixAttrs = 16
+
 // told counts and logs what the ledger says.
 func (g *Gateway) told(ctx context.Context, l telemetry.Labels, id string, r *ledger.Report) {
 	g.metrics.Prefix(l, telemetry.Prefix{Cause: r.Cause.String(), Tokens: r.Tokens, Expected: r.Expected, Lost: r.Lost})
@@ -120,8 +123,9 @@ func (g *Gateway) told(ctx context.Context, l telemetry.Labels, id string, r *le
 		level = slog.LevelInfo
 	}
 	if g.log.Enabled(ctx, level) {
-		attrs := []slog.Attr{slog.String(telemetry.KeyRequestID, id), slog.String(telemetry.KeyTenant, l.Tenant), slog.String(telemetry.KeyModel, l.Model)}
-		g.log.LogAttrs(ctx, level, "prompt prefix", r.LogAttrs(attrs)...)
+		attrs := append(make([]slog.Attr, 0, prefixAttrs),
+			slog.String(telemetry.KeyRequestID, id), slog.String(telemetry.KeyTenant, l.Tenant), slog.String(telemetry.KeyModel, l.Model))
+		telemetry.Log(ctx, g.log, level, "prompt prefix", r.LogAttrs(attrs)...)
 	}
 }
 

@@ -63,8 +63,11 @@ func digestOf(seed maphash.Seed, text string, given []Part, before string, base 
 			continue
 		default:
 			p.rendered = sum(seed, text[start:end])
-			p.gap = sum(seed, before+text[at:start])
-			before, at = "", end
+			gap := text[at:start]
+			if before != "" {
+				gap, before = before+gap, ""
+			}
+			p.gap, at = sum(seed, gap), end
 		}
 		if p.canonical == 0 {
 			p.canonical = p.rendered

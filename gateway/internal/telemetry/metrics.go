@@ -45,7 +45,7 @@ type Metrics struct {
 	sockets    prometheus.Gauge
 	reloads    *prometheus.CounterVec
 	beside     beside
-	prefixes   prefixes
+	prefixes   *prefixes
 
 	mu      sync.Mutex // guards the following
 	plugins map[string]bool

@@ -1,6 +1,10 @@
 package telemetry
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Prefix is what the ledger says of one prompt. Counts are tokens.
 type Prefix struct {
@@ -14,14 +18,26 @@ type Prefix struct {
 type prefixes struct {
 	prompts, lost    *prometheus.CounterVec
 	tokens, expected *prometheus.CounterVec
+
+	mu sync.Mutex
+	of map[prefixLabels]prefixSeries // guarded by mu
 }
 
-func newPrefixes() prefixes {
-	return prefixes{
+type prefixLabels struct{ model, tenant, cause string }
+
+// prefixSeries are what prompts of one set of labels count in, looked up by their labels once.
+type prefixSeries struct {
+	prompts, tokens, expected prometheus.Counter
+	lost                      prometheus.Counter // nil before something was
+}
+
+func newPrefixes() *prefixes {
+	return &prefixes{
 		prompts:  counter("prefix_prompts_total", "Prompts, by why they do not begin with all of an earlier one of their conversation.", "model", "tenant", "cause"),
 		lost:     counter("prefix_lost_tokens_total", "Tokens of earlier prompts that later ones did not begin with, by why.", "model", "tenant", "cause"),
 		tokens:   counter("prefix_tokens_total", "Tokens of prompts that the prefix ledger saw.", "model", "tenant"),
 		expected: counter("prefix_expected_tokens_total", "Of those, tokens that the engine's prefix cache is expected to hold.", "model", "tenant"),
+		of:       map[prefixLabels]prefixSeries{},
 	}
 }
 
@@ -32,10 +48,28 @@ func (p *prefixes) collectors() []prometheus.Collector {
 // Prefix counts a prompt.
 func (m *Metrics) Prefix(l Labels, p Prefix) {
 	l = m.bound(l)
-	m.prefixes.prompts.WithLabelValues(l.Model, l.Tenant, p.Cause).Inc()
+	s := m.prefixes.series(prefixLabels{l.Model, l.Tenant, p.Cause}, p.Lost > 0)
+	s.prompts.Inc()
+	s.tokens.Add(float64(p.Tokens))
+	s.expected.Add(float64(p.Expected))
 	if p.Lost > 0 {
-		m.prefixes.lost.WithLabelValues(l.Model, l.Tenant, p.Cause).Add(float64(p.Lost))
+		s.lost.Add(float64(p.Lost))
 	}
-	m.prefixes.tokens.WithLabelValues(l.Model, l.Tenant).Add(float64(p.Tokens))
-	m.prefixes.expected.WithLabelValues(l.Model, l.Tenant).Add(float64(p.Expected))
+}
+
+// series returns those of labels that are bounded, with that of lost tokens where it is asked for.
+func (p *prefixes) series(l prefixLabels, lost bool) prefixSeries {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, known := p.of[l]
+	if known && (s.lost != nil || !lost) {
+		return s
+	}
+	s.prompts = p.prompts.WithLabelValues(l.model, l.tenant, l.cause)
+	s.tokens, s.expected = p.tokens.WithLabelValues(l.model, l.tenant), p.expected.WithLabelValues(l.model, l.tenant)
+	if lost {
+		s.lost = p.lost.WithLabelValues(l.model, l.tenant, l.cause)
+	}
+	p.of[l] = s
+	return s
 }

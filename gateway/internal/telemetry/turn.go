@@ -126,13 +126,10 @@ func (t *Turn) End(ctx context.Context, log *slog.Logger, r Result) {
 	c.in.Add(float64(max(r.Input, 0)))
 	c.out.Add(float64(max(r.Output, 0)))
 	c.cached.Add(float64(max(r.Cached, 0)))
-	h := log.Handler()
-	if !h.Enabled(ctx, o.level()) {
+	if !log.Enabled(ctx, o.level()) {
 		return
 	}
-	// Made here, not by log, which would look for the line of the program that says this.
-	line := slog.NewRecord(time.Now(), o.level(), "turn", 0)
-	line.AddAttrs(
+	attrs := append(make([]slog.Attr, 0, turnAttrs),
 		slog.String(KeyRequestID, r.RequestID),
 		slog.String(KeySurface, l.Surface),
 		slog.String(KeyModel, l.Model),
@@ -148,10 +145,13 @@ func (t *Turn) End(ctx context.Context, log *slog.Logger, r Result) {
 		slog.Int(KeyIncomplete, r.Incomplete),
 	)
 	if r.Err != nil {
-		line.AddAttrs(slog.String(KeyError, clip(r.Err.Error())))
+		attrs = append(attrs, slog.String(KeyError, clip(r.Err.Error())))
 	}
-	_ = h.Handle(ctx, line) // as slog does: a log that fails stops no turn
+	Log(ctx, log, o.level(), "turn", attrs...)
 }
+
+// turnAttrs is how many attributes a turn's line has, at most.
+const turnAttrs = 16
 
 // milliseconds gives a duration in milliseconds, to the microsecond.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
