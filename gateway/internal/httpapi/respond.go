@@ -19,20 +19,32 @@ type frames struct {
 // newFrames encodes a turn to w.
 func newFrames(s surface.Surface, req *surface.Request, info surface.Info, w transport.Writer) frames {
 	c := &counted{Writer: w}
+	c.ender, _ = w.(transport.Ender)
 	return frames{Encoder: s.Encode(req, info, c), w: c}
+}
+
+// Event writes what an event is for the client.
+func (f frames) Event(e *event.Event) error {
+	f.w.last = f.w.last || e.Kind == event.Finish || e.Kind == event.FaultKind
+	return f.Encoder.Event(e)
 }
 
 // Flush sends what the events wrote.
 func (f frames) Flush() (sent bool, err error) {
 	sent = f.w.waiting
 	f.w.waiting = false
+	if f.w.last && f.w.ender != nil {
+		return sent, f.w.ender.End()
+	}
 	return sent, f.w.Flush()
 }
 
 // counted is a writer that knows whether a frame waits for its flush.
 type counted struct {
 	transport.Writer
+	ender   transport.Ender // the same writer, or nil
 	waiting bool
+	last    bool // the turn is over
 }
 
 // Write adds a frame.

@@ -15,3 +15,10 @@ type Writer interface {
 	Write(f Frame) error
 	Flush() error
 }
+
+// Ender is a Writer that knows the last flush. What End sends may leave with the end of the answer, once the turn is
+// accounted for: one write and one packet less for every turn. Flush and Write are not called after it.
+type Ender interface {
+	Writer
+	End() error
+}

@@ -23,7 +23,7 @@ type Writer struct {
 	err      error
 }
 
-var _ transport.Writer = (*Writer)(nil)
+var _ transport.Ender = (*Writer)(nil)
 
 // maxBuffer is where Write flushes by itself, so that a burst does not grow memory.
 const maxBuffer = 64 << 10
@@ -75,6 +75,29 @@ func (s *Writer) Flush() error {
 	if s.err != nil || (len(s.buf) == 0 && s.started) {
 		return s.err
 	}
+	if err := s.write(); err != nil {
+		return err
+	}
+	if err := s.rc.Flush(); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+// End gives what is buffered to the server, which sends it with the end of the answer when the handler returns.
+func (s *Writer) End() error {
+	if s.err != nil || (len(s.buf) == 0 && s.started) {
+		return s.err
+	}
+	if !s.started {
+		// Without it the length of an answer that is whole would be told: a stream looks the same, however short.
+		s.w.Header().Set("Transfer-Encoding", "chunked")
+	}
+	return s.write()
+}
+
+// write hands the headers, the first time, and what is buffered to the server.
+func (s *Writer) write() error {
 	if !s.started {
 		h := s.w.Header()
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -97,9 +120,6 @@ func (s *Writer) Flush() error {
 			return s.fail(err)
 		}
 		s.buf = s.buf[:0]
-	}
-	if err := s.rc.Flush(); err != nil {
-		return s.fail(err)
 	}
 	return nil
 }

@@ -49,6 +49,51 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// TestEnd wants an answer to be the same bytes whether its last frames were flushed or ended, also where they are its
+// first.
+func TestEnd(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		before []string // flushed one by one
+	}{{"all at once", nil}, {"after others", []string{"1", "2"}}} {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := func(last func(*sse.Writer) error) string {
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header()["Date"] = nil
+					s := sse.New(w, time.Minute, nil)
+					for _, data := range tt.before {
+						_ = s.Write(transport.Frame{Data: []byte(data)})
+						_ = s.Flush()
+					}
+					_ = s.Write(transport.Frame{Data: []byte("{}")})
+					_ = s.Write(transport.Frame{Data: []byte("[DONE]")})
+					if err := last(s); err != nil {
+						t.Error(err)
+					}
+				}))
+				defer srv.Close()
+				c, err := net.Dial("tcp", srv.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+					t.Fatal(err)
+				}
+				all, err := io.ReadAll(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(all)
+			}
+			flushed, ended := answer((*sse.Writer).Flush), answer((*sse.Writer).End)
+			if ended != flushed {
+				t.Errorf("ended:\n%s\nflushed:\n%s", ended, flushed)
+			}
+		})
+	}
+}
+
 // TestSlowClient checks that a client that does not read ends in an error, not in a stuck turn.
 func TestSlowClient(t *testing.T) {
 	done := make(chan error, 1)
