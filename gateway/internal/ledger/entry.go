@@ -32,16 +32,21 @@ type run struct {
 // comparison.
 const maxRuns = 16
 
-// at returns block i, or what there is of it.
-func (e *entry) at(i int) units {
-	off := i * blockBytes
+// at returns the n bytes of units at off, or what there is of them in one run.
+func (e *entry) at(off, n int) units {
 	for _, r := range e.runs {
 		if off < r.n {
-			return r.seg.cut(off, min(r.n, off+blockBytes))
+			return r.seg.cut(off, min(r.n, off+n))
 		}
 		off -= r.n
 	}
 	return units{}
+}
+
+// sameAt reports whether e and u have the same unit at off.
+func (e *entry) sameAt(off int, u units) bool {
+	to := min(off+e.width, u.size())
+	return off < to && e.at(off, e.width).common(u.cut(off, to)) > 0
 }
 
 // begins reports whether the first n blocks of e are those that hashes are of.
@@ -78,7 +83,7 @@ func (e *entry) within(i int, u units) (n int, exact bool) {
 		left := min(e.size, u.size()) - i*blockBytes
 		return 0, left == 0
 	}
-	return e.at(i).common(u.cut(i*blockBytes, u.size())), true
+	return e.at(i*blockBytes, blockBytes).common(u.cut(i*blockBytes, u.size())), true
 }
 
 // share makes the runs of the first n blocks. They have them whole, or nothing is shared.

@@ -49,11 +49,13 @@ func digestOf(seed maphash.Seed, text string, given []Part, before string, base 
 	d := digest{parts: make([]part, 0, len(given)+spareParts)}
 	at := 0 // end of the last part with bytes
 	for len(given) > 0 {
+		if given[0].Kind == Template {
+			given = given[1:]
+			continue
+		}
 		p, start, end, n := joinRuns(given)
 		given = given[n:]
 		switch {
-		case p.kind == Template:
-			continue
 		case end <= start: // not in the prompt
 			d.parts = append(d.parts, p)
 			continue
@@ -84,13 +86,13 @@ func digestOf(seed maphash.Seed, text string, given []Part, before string, base 
 	return d
 }
 
-// joinRuns makes one part of the first of given and those after it that are runs of the same one, with the
-// template's between them. It returns its range and how many it took.
+// joinRuns makes one part of the first of given, which is none of the template's, and those after it that are runs
+// of the same one, with the template's between them. It returns its range and how many it took.
 func joinRuns(given []Part) (p part, start, end, n int) {
 	g := &given[0]
 	p = part{canonical: g.Canonical, name: g.Name, message: ordinal(g.Message), part: ordinal(g.Part), kind: g.Kind, flags: g.Flags}
 	start, end, n = g.Start, g.End, 1
-	if p.kind == Template || end <= start {
+	if end <= start {
 		return p, start, end, n
 	}
 	for ; n < len(given); n++ {

@@ -66,14 +66,21 @@ func (s *session) grow(e *entry, data units) {
 }
 
 // best finds the entry with the most of u, the newest of equals. One that begins with fewer blocks than the best so
-// far has less of u, whatever follows them.
+// far has less of u, whatever follows them, and one that has as many must have the unit behind all that the best has.
+// Most are told by that, for which little of them is looked at: they were last used many requests ago, and each look
+// waits for memory.
 func (s *session) best(u units, hashes []uint64) match {
 	var best match
 	for _, e := range slices.Backward(s.entries) {
-		if !e.begins(best.blocks, hashes) {
+		if best.e == nil {
+			best = e.match(u, hashes, 0)
 			continue
 		}
-		if m := e.match(u, hashes, best.blocks); best.e == nil || m.bytes > best.bytes {
+		if e.width != u.width() || !e.begins(best.blocks, hashes) ||
+			e.commonHashes(hashes, best.blocks) == best.blocks && !e.sameAt(best.bytes, u) {
+			continue
+		}
+		if m := e.match(u, hashes, best.blocks); m.bytes > best.bytes {
 			best = m
 		}
 	}
