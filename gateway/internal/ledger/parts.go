@@ -47,13 +47,14 @@ type digest struct {
 // prompt, for its answer; base is added to the ranges.
 func digestOf(seed maphash.Seed, text string, given []Part, before string, base int) digest {
 	d := digest{parts: make([]part, 0, len(given)+spareParts)}
+	var p part
 	at := 0 // end of the last part with bytes
 	for len(given) > 0 {
 		if given[0].Kind == Template {
 			given = given[1:]
 			continue
 		}
-		p, start, end, n := joinRuns(given)
+		start, end, n := p.join(given)
 		given = given[n:]
 		switch {
 		case end <= start: // not in the prompt
@@ -86,14 +87,14 @@ func digestOf(seed maphash.Seed, text string, given []Part, before string, base 
 	return d
 }
 
-// joinRuns makes one part of the first of given, which is none of the template's, and those after it that are runs
-// of the same one, with the template's between them. It returns its range and how many it took.
-func joinRuns(given []Part) (p part, start, end, n int) {
+// join makes p of the first of given, which is none of the template's, and those after it that are runs of the same
+// part, with the template's between them. It returns their range and how many it took.
+func (p *part) join(given []Part) (start, end, n int) {
 	g := &given[0]
-	p = part{canonical: g.Canonical, name: g.Name, message: ordinal(g.Message), part: ordinal(g.Part), kind: g.Kind, flags: g.Flags}
+	*p = part{canonical: g.Canonical, name: g.Name, message: ordinal(g.Message), part: ordinal(g.Part), kind: g.Kind, flags: g.Flags}
 	start, end, n = g.Start, g.End, 1
 	if end <= start {
-		return p, start, end, n
+		return start, end, n
 	}
 	for ; n < len(given); n++ {
 		g := &given[n]
@@ -109,5 +110,5 @@ func joinRuns(given []Part) (p part, start, end, n int) {
 			p.canonical = g.Canonical
 		}
 	}
-	return p, start, end, n
+	return start, end, n
 }
