@@ -37,9 +37,9 @@ type Request struct {
 	Model  string // the engine's own name of the model
 	Prompt string // rendered text; empty when the engine renders by itself
 	IDs    []uint32
-	// IDsText is IDs as the elements of a JSON array, without its brackets, where somebody had them in that
-	// form already; else nil. It must not change before Generate has returned.
-	IDsText []byte
+	// IDsText is IDs as the elements of a JSON array, without its brackets and in pieces, where somebody had them in
+	// that form already; else nil. It must not change before Generate has returned.
+	IDsText [][]byte
 	// Conversation is the turn's request; engines that render by themselves, and sim's actor, read it.
 	Conversation *conv.Request
 	MaxTokens    int      // 0: the engine's own limit

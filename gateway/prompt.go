@@ -132,7 +132,7 @@ func (g *Gateway) count(ctx context.Context, m *model, t *tenant.Tenant, p *made
 		m.encode(p.encoded, p.page, t.Guard)
 		p.IDs, p.Tokens = p.encoded.IDs, len(p.encoded.IDs)
 		if m.takesIDs {
-			p.IDsText = p.encoded.Text
+			p.IDsText = p.encoded.Text()
 		}
 		return
 	}
@@ -153,8 +153,8 @@ const maxSpare = 8 << 20
 
 // release gives back what the ids of a prompt stood in. Nothing of it may be in use.
 func (g *Gateway) release(p *made) {
-	if e := p.encoded; e != nil && cap(e.Text)+4*cap(e.IDs) <= maxSpare {
-		e.IDs, e.Text = e.IDs[:0], e.Text[:0]
+	if e := p.encoded; e != nil && e.Size() <= maxSpare {
+		e.Reset()
 		p.encoded = nil
 		g.encoded.Put(e)
 	}

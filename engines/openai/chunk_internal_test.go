@@ -240,8 +240,8 @@ func BenchmarkPromptIDs(b *testing.B) {
 	e := decoderFor(b, Config{PromptIDs: true, Extras: true}).e
 	for _, c := range []struct {
 		name string
-		text []byte
-	}{{"formatted", nil}, {"with text", text}} {
+		text [][]byte
+	}{{"formatted", nil}, {"with text", [][]byte{text}}} {
 		b.Run(c.name, func(b *testing.B) {
 			req.IDsText = c.text
 			body := &upstream.Body{}

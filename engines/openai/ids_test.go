@@ -99,7 +99,7 @@ func TestPromptIDsRefused(t *testing.T) {
 		t.Errorf("an id out of the vocabulary: %v", err)
 	}
 	ids[3] = 151_999
-	st, err := e.Generate(t.Context(), &engines.Request{IDs: ids[:1000], IDsText: []byte(strings.Repeat("5,", 999) + "6")})
+	st, err := e.Generate(t.Context(), &engines.Request{IDs: ids[:1000], IDsText: [][]byte{[]byte(strings.Repeat("5,", 999)), []byte("6")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func (e *Engine) completion(body *upstream.Body, req *engines.Request) error {
 		dst = append(dst, `,"prompt":[`...)
 		if len(req.IDsText) > 0 {
 			body.Buf = dst
-			body.Lend(req.IDsText)
+			body.Lend(req.IDsText...)
 		} else {
 			dst = appendIDs(dst, req.IDs)
 		}

@@ -56,12 +56,12 @@ func bodyOf(c *upstream.Client, text string) *upstream.Body {
 	return b
 }
 
-// lentBody is bodyOf, with the middle third of the text lent.
+// lentBody is bodyOf, with the middle half of the text lent in two pieces.
 func lentBody(c *upstream.Client, text string) *upstream.Body {
-	n := len(text) / 3
+	n := len(text) / 4
 	b := bodyOf(c, text[:n])
-	b.Lend([]byte(text[n : 2*n]))
-	b.Buf = append(b.Buf, text[2*n:]...)
+	b.Lend([]byte(text[n:2*n]), []byte(text[2*n:3*n]))
+	b.Buf = append(b.Buf, text[3*n:]...)
 	return b
 }
 

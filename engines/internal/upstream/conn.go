@@ -37,7 +37,7 @@ type conn struct {
 	in       *bufio.Reader
 	head     io.LimitedReader // of Conn, below in
 	out      []byte           // the head of a request
-	parts    [3][]byte
+	parts    [][]byte
 	buffers  net.Buffers // of parts
 	kept     bool        // it has served a request
 	since    time.Time   // it has been idle
@@ -204,20 +204,21 @@ func (p *pool) close() {
 	}
 }
 
-// send writes a request: head and body in one system call.
+// send writes a request: head and body in one system call, if there is no TLS. There each part would be a record and
+// a write of its own, so that a body is copied.
 func (c *conn) send(body *Body) error {
-	switch {
-	case body.size() == 0:
-		c.parts = [3][]byte{c.out}
-	case body.lent == nil:
-		c.parts = [3][]byte{c.out, body.Buf}
-	default:
-		c.out = append(c.out, body.Buf[:body.at]...) // with TLS each part is a write
-		c.parts = [3][]byte{c.out, body.lent, body.Buf[body.at:]}
+	c.parts = body.appendTo(append(c.parts[:0], c.out))
+	defer clear(c.parts)
+	if c.Conn != c.raw {
+		whole := c.out
+		for _, part := range c.parts[1:] {
+			whole = append(whole, part...)
+		}
+		_, err := c.Write(whole)
+		return err
 	}
-	c.buffers = c.parts[:]
+	c.buffers = c.parts // which WriteTo takes from the front
 	_, err := c.buffers.WriteTo(c.Conn)
-	c.parts = [3][]byte{}
 	return err
 }
 

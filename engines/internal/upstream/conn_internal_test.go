@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -313,7 +314,7 @@ func TestSlots(t *testing.T) {
 func TestTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		_, _ = fmt.Fprintf(w, "%s %d %s", r.Proto, len(b), r.Host)
+		_, _ = fmt.Fprintf(w, "%s %d %.4s %s", r.Proto, len(b), b[len(b)-4:], r.Host)
 	}))
 	t.Cleanup(s.Close)
 	c := newClient(t, s.URL)
@@ -324,9 +325,20 @@ func TestTLS(t *testing.T) {
 	c.pool.tls.RootCAs.AddCert(s.Certificate())
 	for range 2 {
 		got, err := post(t.Context(), c, strings.Repeat("x", 100_000))
-		if want := "HTTP/1.1 100000 " + strings.TrimPrefix(s.URL, "https://"); err != nil || got != want {
+		if want := "HTTP/1.1 100000 xxxx " + strings.TrimPrefix(s.URL, "https://"); err != nil || got != want {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
+	}
+	lent := c.Body()
+	lent.Lend([]byte("xy"), bytes.Repeat([]byte("z"), 50_000))
+	lent.Buf = append(lent.Buf, "end"...)
+	to, err := url.Parse(c.URL("/x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Post(t.Context(), to, lent, Forward{}, 1000)
+	if want := "HTTP/1.1 50005 zend "; err != nil || !strings.HasPrefix(string(got), want) {
+		t.Errorf("a body that is lent: got %q, %v, want %q", got, err, want)
 	}
 }
 

@@ -126,7 +126,7 @@ func (c *Client) appendHead(b []byte, r *request) []byte {
 	if r.accept != "" {
 		b = appendHeader(b, "Accept", r.accept)
 	}
-	if n := r.body.size(); n > 0 {
+	if n := r.body.length(); n > 0 {
 		b = appendHeader(b, "Content-Type", mediaJSON)
 		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(n), 10), "\r\n"...)
 	}

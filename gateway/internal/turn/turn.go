@@ -24,7 +24,7 @@ import (
 type Prompt struct {
 	Text     string
 	IDs      []uint32
-	IDsText  []byte // IDs as the elements of a JSON array; nil where nobody has them so
+	IDsText  [][]byte // see engines.Request
 	Tokens   int    // length in tokens
 	Estimate bool   // Tokens is a guess: there is no vocabulary here
 	Start    []byte

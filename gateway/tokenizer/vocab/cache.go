@@ -81,7 +81,7 @@ func (c *Cache) encode(dst *Encoded, text string, g *Guard, written bool) {
 		from := len(dst.IDs)
 		dst.IDs = t.EncodeGuarded(dst.IDs, text, g)
 		if written {
-			dst.Text = t.appendIDs(dst.Text, dst.IDs[from:])
+			dst.write(t, dst.IDs[from:])
 		}
 		return
 	}
@@ -105,7 +105,7 @@ func (c *Cache) encode(dst *Encoded, text string, g *Guard, written bool) {
 		}
 		dst.IDs = append(dst.IDs, id)
 		if written {
-			dst.Text = t.appendIDs(dst.Text, dst.IDs[len(dst.IDs)-1:])
+			dst.write(t, dst.IDs[len(dst.IDs)-1:])
 		}
 		at, floor, from = next, end, end
 	}
@@ -134,7 +134,7 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 		spans = within(w.spans[:0], g.Untrusted, from, to)
 		w.spans = spans
 	}
-	start, written := len(dst.IDs), len(dst.Text)
+	start := len(dst.IDs)
 	var sh *shard
 	if len(s) >= minSegment {
 		for i, seed := range w.c.seeds {
@@ -146,10 +146,12 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 			switch {
 			case !w.written:
 			case text != nil:
-				dst.Text = appendList(dst.Text, text)
+				dst.lend(text)
 			default:
-				dst.Text = w.c.t.appendIDs(dst.Text, ids)
-				sh.put(key, ids, dst.Text[written:])
+				w.bytes = w.c.t.appendIDs(w.bytes[:0], ids)
+				text = slices.Clone(w.bytes)
+				dst.lend(text)
+				sh.put(key, ids, text)
 			}
 			return
 		}
@@ -158,7 +160,7 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 	w.e.text(s, key.first, spans, key.guard)
 	dst.IDs, w.e.ids = w.e.ids, nil
 	if w.written {
-		dst.Text = w.c.t.appendIDs(dst.Text, dst.IDs[start:])
+		dst.write(w.c.t, dst.IDs[start:])
 	}
 	if sh != nil {
 		// Most of a prompt that nobody sends again would pay for a text that nobody reads: it is kept on second sight.
@@ -194,10 +196,10 @@ func (s *shard) get(key segment) (ids []uint32, text []byte, ok bool) {
 	return e.ids, e.text, true
 }
 
-// put enters ids and their text, or the text of ids that are there without it. It is empty where nobody
-// wants it.
+// put enters a copy of ids and their text, or the text of ids that are there without it. It is empty where nobody
+// wants it, else it must not change any more.
 func (s *shard) put(key segment, ids []uint32, text []byte) {
-	if 4*len(ids)+len(text)+1+entryCost > s.limit {
+	if 4*len(ids)+len(text)+entryCost > s.limit {
 		return
 	}
 	s.mu.Lock()
@@ -205,13 +207,13 @@ func (s *shard) put(key segment, ids []uint32, text []byte) {
 	e := s.entries[key]
 	switch {
 	case e == nil:
-		e = &entry{key: key, ids: slices.Clone(ids), text: listOf(text)}
+		e = &entry{key: key, ids: slices.Clone(ids), text: text}
 		e.link(&s.ring)
 		s.entries[key] = e
 		s.bytes += e.cost()
 	case e.text == nil && len(text) > 0:
 		s.bytes -= e.cost()
-		e.text = listOf(text)
+		e.text = text
 		s.bytes += e.cost()
 	}
 	s.evict(e)

@@ -1,6 +1,7 @@
 package vocab_test
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strconv"
@@ -33,16 +34,19 @@ func TestEncodedText(t *testing.T) {
 		}
 		want = append(want, math.MaxUint32)
 		tok.Append(&e, math.MaxUint32)
-		if !slices.Equal(e.IDs, want) || string(e.Text) != string(list(want)) {
-			t.Errorf("%d tokens, one by one: %s, want %s", size, e.Text, list(want))
+		if !slices.Equal(e.IDs, want) || joined(&e) != string(list(want)) {
+			t.Errorf("%d tokens, one by one: %s, want %s", size, joined(&e), list(want))
 		}
 		e.Reset()
 		tok.Append(&e)
-		if tok.Append(&e, want...); string(e.Text) != string(list(want)) {
-			t.Errorf("%d tokens, all at once: %s, want %s", size, e.Text, list(want))
+		if tok.Append(&e, want...); joined(&e) != string(list(want)) {
+			t.Errorf("%d tokens, all at once: %s, want %s", size, joined(&e), list(want))
 		}
 	}
 }
+
+// joined is the text of ids as one.
+func joined(e *vocab.Encoded) string { return string(bytes.Join(e.Text(), nil)) }
 
 // turns is a chat of n messages, each with its number.
 func turns(n int) string {
@@ -66,12 +70,12 @@ func TestCacheLearnsText(t *testing.T) {
 		e.Reset()
 		cache.EncodeText(&e, text, nil)
 	}
-	if !slices.Equal(e.IDs, ids) || string(e.Text) != string(list(ids)) {
+	if !slices.Equal(e.IDs, ids) || joined(&e) != string(list(ids)) {
 		t.Error("the ids or their text differ")
 	}
 	// Without the short pieces between the messages, which are not kept.
-	if got := cache.Bytes() - bare; got < len(e.Text)*9/10 || got > len(e.Text)*11/10 {
-		t.Errorf("the text takes %d bytes, want about %d", got, len(e.Text))
+	if got := cache.Bytes() - bare; got < len(joined(&e))*9/10 || got > len(joined(&e))*11/10 {
+		t.Errorf("the text takes %d bytes, want about %d", got, len(joined(&e)))
 	}
 }
 

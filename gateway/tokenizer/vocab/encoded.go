@@ -7,40 +7,69 @@ import (
 )
 
 // Encoded is a text in ids, and those ids as the elements of a JSON array, without its brackets: what an
-// engine is sent. The zero value is empty. Who changes one of the two fields changes the other.
+// engine is sent. The zero value is empty.
 type Encoded struct {
-	IDs  []uint32
-	Text []byte
+	IDs []uint32
+
+	pieces [][]byte // of the text; those of the cache stand where they are, since they are most of a long prompt
+	own    []byte   // what is not the cache's
+	from   int      // where the last piece begins in own, which has not ended
+	size   int      // bytes in pieces
 }
 
 // Append adds ids that are known already.
 func (t *Tokenizer) Append(dst *Encoded, ids ...uint32) {
 	dst.IDs = append(dst.IDs, ids...)
-	dst.Text = t.appendIDs(dst.Text, ids)
+	dst.write(t, ids)
 }
+
+// Text is the text in pieces, which are good and must not be changed until e is.
+func (e *Encoded) Text() [][]byte {
+	e.close()
+	return e.pieces
+}
+
+// Size is the memory that e keeps, in bytes.
+func (e *Encoded) Size() int { return 4*cap(e.IDs) + cap(e.own) + 24*cap(e.pieces) }
 
 // Reset empties e and keeps its memory.
-func (e *Encoded) Reset() { e.IDs, e.Text = e.IDs[:0], e.Text[:0] }
-
-// listOf copies the text of ids, with a comma before each of them.
-func listOf(text []byte) []byte {
-	if len(text) == 0 {
-		return nil
-	}
-	list := make([]byte, 0, len(text)+1)
-	if text[0] != ',' {
-		list = append(list, ',')
-	}
-	return append(list, text...)
+func (e *Encoded) Reset() {
+	clear(e.pieces) // nothing of the cache is kept
+	*e = Encoded{IDs: e.IDs[:0], pieces: e.pieces[:0], own: e.own[:0]}
 }
 
-// appendList appends what listOf returned.
-func appendList(dst, list []byte) []byte {
-	if len(dst) == 0 {
-		list = list[1:]
+// close ends the piece in own.
+func (e *Encoded) close() {
+	if b := e.own[e.from:]; len(b) > 0 {
+		e.pieces = append(e.pieces, b[:len(b):len(b)])
+		e.from, e.size = len(e.own), e.size+len(b)
 	}
-	return append(dst, list...)
 }
+
+// write adds the text of ids.
+func (e *Encoded) write(t *Tokenizer, ids []uint32) {
+	if e.size == 0 && e.from == len(e.own) && len(ids) > 0 { // the first has no comma before it
+		e.own, ids = strconv.AppendUint(e.own, uint64(ids[0]), 10), ids[1:]
+	}
+	e.own = t.appendIDs(e.own, ids)
+}
+
+// lend adds a text of the cache, which begins with a comma. A short one is copied: a piece of its own costs more.
+func (e *Encoded) lend(text []byte) {
+	if e.size == 0 && e.from == len(e.own) {
+		text = text[1:]
+	}
+	if len(text) < shortPiece {
+		e.own = append(e.own, text...)
+		return
+	}
+	e.close()
+	e.pieces = append(e.pieces, text)
+	e.size += len(text)
+}
+
+// shortPiece is the length of a text that is not worth a piece of its own, in bytes.
+const shortPiece = 512
 
 // written is how ids below it stand in the table of decimals: a comma and up to six digits in the low bytes of a
 // word, the first one lowest, and the number of these bytes in the highest.
@@ -60,11 +89,8 @@ func newDecimals(n int) []uint64 {
 	return table
 }
 
-// appendIDs appends ids in decimal with commas between them, and before them unless dst is empty.
+// appendIDs appends ids in decimal, with a comma before each.
 func (t *Tokenizer) appendIDs(dst []byte, ids []uint32) []byte {
-	if len(dst) == 0 && len(ids) > 0 {
-		dst, ids = strconv.AppendUint(dst, uint64(ids[0]), 10), ids[1:]
-	}
 	const widest = 1 + 10 // a comma and digits
 	table := t.decimals()
 	at := len(dst)
