@@ -41,7 +41,7 @@ func (e *Encoded) Reset() {
 // close ends the piece in own.
 func (e *Encoded) close() {
 	if b := e.own[e.from:]; len(b) > 0 {
-		e.pieces = append(e.pieces, b[:len(b):len(b)])
+		e.pieces = append(e.pieces, slices.Clip(b))
 		e.from, e.size = len(e.own), e.size+len(b)
 	}
 }
