@@ -37,7 +37,6 @@ type Decoder struct {
 	base    int           // offset of r's document in the body
 	path    [maxPath]step // an array, so that a decoder can live on its caller's stack
 	depth   int           // of the place that is being read
-	buf     []byte
 	texts   texts
 	items   int
 	ignored []string
@@ -185,28 +184,33 @@ func (d *Decoder) text() (b []byte, scratch bool, err error) {
 	if err := d.expect(jsonscan.String, "a string"); err != nil {
 		return nil, false, err
 	}
-	b, scratch, err = d.r.Unquote(d.buf[:0])
-	if scratch {
-		d.buf = b
-	}
+	b, scratch, err = d.r.Unquote(d.texts.room())
 	return b, scratch, d.syntax(err)
 }
 
 // String reads a string.
 func (d *Decoder) String() (string, error) {
-	b, err := d.Bytes()
-	return d.texts.keep(b), err
+	b, scratch, err := d.text()
+	return d.kept(b, scratch), err
+}
+
+// kept is a string that text read.
+func (d *Decoder) kept(b []byte, scratch bool) string {
+	if scratch {
+		return d.texts.written(b)
+	}
+	return text(d.texts.keep(b))
 }
 
 // Word is String for a member whose values are mostly a few words that all requests share.
 func (d *Decoder) Word() (string, error) {
-	b, err := d.Bytes()
+	b, scratch, err := d.text()
 	for _, w := range words {
 		if w == string(b) {
 			return w, err
 		}
 	}
-	return d.texts.keep(b), err
+	return d.kept(b, scratch), err
 }
 
 // words are roles, and types of parts, blocks and tools.
@@ -217,13 +221,13 @@ var words = [...]string{
 // RawObject reads an object as it stands. The escapes of its strings are not looked at.
 func (d *Decoder) RawObject() ([]byte, error) {
 	raw, err := d.rawObject()
-	return bytes.Clone(raw), err
+	return d.texts.keep(raw), err
 }
 
 // ObjectText is RawObject as a text.
 func (d *Decoder) ObjectText() (string, error) {
 	raw, err := d.rawObject()
-	return d.texts.keep(raw), err
+	return text(d.texts.keep(raw)), err
 }
 
 func (d *Decoder) rawObject() ([]byte, error) {
@@ -248,7 +252,7 @@ func (d *Decoder) RawObjects() ([]byte, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return bytes.Clone(d.r.Since(from)), nil
+	return d.texts.keep(d.r.Since(from)), nil
 }
 
 // Bool reads true or false.

@@ -1,34 +1,75 @@
 package wire
 
-import "strings"
-
-const (
-	textsSize = 32 << 10 // most bytes of memory that texts share
-	longText  = textsSize / 4
+import (
+	"strings"
+	"unsafe"
 )
 
-// texts copies texts. Those that are not long share memory: a request is made of many names, ids and lines,
-// and all of them live as long as it does.
+const (
+	// maxPiece is the most memory that texts share, in bytes. Most bodies are smaller: one piece holds their texts.
+	maxPiece = 256 << 10
+	// longText is what a text without escapes is longer than that has memory of its own.
+	longText = maxPiece / 4
+)
+
+// texts holds what is kept of a body. Texts share memory: a request is made of many names, ids and lines, and all
+// of them live as long as it does.
 type texts struct {
-	b    strings.Builder
-	left int // bytes of the body that no memory was taken for
+	piece []byte // what was kept of the last piece of memory; the rest is free
+	left  int    // bytes of the body that no memory was taken for
 }
 
-// keep returns b as a string of its own.
-func (t *texts) keep(b []byte) string {
+// room is where the next text can be written before its length is known, so that it is not copied again. What is
+// written there is kept by written, or is lost with the next call.
+func (t *texts) room() []byte {
+	if len(t.piece) == cap(t.piece) {
+		t.grow(1)
+	}
+	return t.piece[len(t.piece):]
+}
+
+// grow takes another piece for a text of n bytes and others.
+func (t *texts) grow(n int) {
+	n = max(n, min(t.left, maxPiece))
+	t.left -= n
+	t.piece = unclear(n)
+}
+
+// written keeps b, which was appended to room, as a string. It may have been moved for want of room.
+func (t *texts) written(b []byte) string {
+	if room := cap(t.piece) - len(t.piece); len(b) > room {
+		t.left -= len(b) - room
+		t.piece = nil // it would move the next texts, too
+	} else {
+		t.piece = t.piece[:len(t.piece)+len(b)]
+	}
+	return text(b)
+}
+
+// keep returns a copy of b.
+func (t *texts) keep(b []byte) []byte {
 	switch {
 	case len(b) == 0:
-		return ""
+		return nil
 	case len(b) > longText:
 		t.left -= len(b)
-		return string(b)
-	case len(b) > t.b.Cap()-t.b.Len():
-		n := max(len(b), min(t.left, textsSize))
-		t.left -= n
-		t.b.Reset()
-		t.b.Grow(n)
+		return append([]byte(nil), b...)
+	case len(b) > cap(t.piece)-len(t.piece):
+		t.grow(len(b))
 	}
-	at := t.b.Len()
-	t.b.Write(b) // never grows the memory: what was kept is not copied
-	return t.b.String()[at:]
+	at := len(t.piece)
+	t.piece = append(t.piece, b...)
+	return t.piece[at:len(t.piece):len(t.piece)]
+}
+
+// text is b as a string without a copy: no memory of texts is written twice.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// unclear takes memory of n bytes that is not cleared, as only the strings package gives it: all of a piece is
+// written before it is read, and clearing it first would cost a tenth of what decoding does.
+func unclear(n int) []byte {
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteByte(0) // the address of no bytes is nothing to rely on
+	return unsafe.Slice(unsafe.StringData(b.String()), b.Cap())[:0]
 }
