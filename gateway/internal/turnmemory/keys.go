@@ -1,6 +1,7 @@
 package turnmemory
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -81,7 +82,7 @@ func (e *End) Key(blocks []event.Block) Key {
 	}
 	prefix, t := w.prefix, w.turn
 	if w.open {
-		t.space = slices.Clone(t.space)
+		t.space, t.joined = slices.Clone(t.space), slices.Clone(t.joined)
 	} else {
 		prefix = w.past.sum()
 		t = turn{}
@@ -94,7 +95,7 @@ func (e *End) Key(blocks []event.Block) Key {
 		case b.Kind == event.ToolStart && !b.Complete:
 			t.say(string(b.Raw))
 		case b.Kind == event.ToolStart:
-			t.call(&w.json, name(b.Call.Namespace, b.Call.Name), string(b.Call.Arguments), b.Call.Kind == event.Custom)
+			w.call(&t, name(b.Call.Namespace, b.Call.Name), string(b.Call.Arguments), b.Call.Kind == event.Custom)
 		}
 	}
 	return Key(t.sum(w.seeds, prefix))
@@ -128,12 +129,27 @@ func (w *walk) assistant(parts []conv.Part) {
 			w.turn.say(p.Text)
 		case p.Kind == conv.Call && p.Call != nil:
 			c := p.Call
-			w.turn.call(&w.json, name(c.Namespace, c.Name), c.Arguments, c.Kind == conv.Custom)
+			w.call(&w.turn, name(c.Namespace, c.Name), c.Arguments, c.Kind == conv.Custom)
 			w.ids = append(w.ids, c.ID)
 		case p.Kind == conv.MediaPart:
 			w.turn.media(p.Media)
 		}
 	}
+}
+
+// call adds a call to a turn.
+func (w *walk) call(t *turn, name, arguments string, custom bool) {
+	t.summed = false
+	t.calls.item(tagCall, name)
+	if custom {
+		t.calls.item(tagInput, arguments)
+		return
+	}
+	if value, ok := w.json.of(arguments); ok {
+		t.calls.digest(tagArguments, pair(maphash.Bytes(w.seeds[0], value), maphash.Bytes(w.seeds[1], value)))
+		return
+	}
+	t.calls.item(tagMalformed, arguments)
 }
 
 // close ends the turn that is open, and makes it a part of what is past.
@@ -143,7 +159,7 @@ func (w *walk) close() {
 	}
 	all := w.turn.sum(w.seeds, w.prefix)
 	w.past.reset()
-	w.past.write(all[:])
+	w.past.digest(tagTurn, all)
 	w.open, w.role = false, 0
 }
 
@@ -172,8 +188,7 @@ func (w *walk) speaks(m *conv.Message) {
 	}
 	if role != w.role {
 		w.role = role
-		w.past.tag(tagRole, len(role.String()))
-		w.past.text(role.String())
+		w.past.tag(tagRole, int(role))
 	}
 	if m.Name != "" {
 		w.past.item(tagName, m.Name)
@@ -186,19 +201,7 @@ func (w *walk) flush() {
 	if len(w.results) == 0 {
 		return
 	}
-	if len(w.results) > 1 {
-		order := make(map[string]int, len(w.ids))
-		for i, id := range w.ids {
-			order[id] = i
-		}
-		rank := func(r *conv.ToolResult) int {
-			if at, ok := order[r.CallID]; ok {
-				return at
-			}
-			return len(w.ids)
-		}
-		slices.SortStableFunc(w.results, func(a, b *conv.ToolResult) int { return rank(a) - rank(b) })
-	}
+	w.order()
 	for _, r := range w.results {
 		failed := 0
 		if r.IsError {
@@ -215,6 +218,37 @@ func (w *walk) flush() {
 	w.results, w.role = w.results[:0], conv.Tool
 }
 
+// few is how many results and calls are put in order without a map.
+const few = 16
+
+// order puts the results that wait in the order of their calls.
+func (w *walk) order() {
+	if len(w.results) < 2 {
+		return
+	}
+	rank := func(r *conv.ToolResult) int {
+		for i, id := range slices.Backward(w.ids) {
+			if id == r.CallID {
+				return i
+			}
+		}
+		return len(w.ids)
+	}
+	if len(w.results) > few || len(w.ids) > few {
+		order := make(map[string]int, len(w.ids))
+		for i, id := range w.ids {
+			order[id] = i
+		}
+		rank = func(r *conv.ToolResult) int {
+			if at, ok := order[r.CallID]; ok {
+				return at
+			}
+			return len(w.ids)
+		}
+	}
+	slices.SortStableFunc(w.results, func(a, b *conv.ToolResult) int { return rank(a) - rank(b) })
+}
+
 // name is a tool's name with its namespace, as models know it.
 func name(namespace, name string) string {
 	if namespace == "" {
@@ -225,20 +259,22 @@ func name(namespace, name string) string {
 
 // turn is what the assistant says in a row: its text and its calls, each in their order.
 type turn struct {
-	text, calls digester
-	begun       bool   // there was more than white space
-	space       []byte // behind the text so far: it counts when more text comes
+	text   string // as long as it came in one piece
+	joined []byte // or else
+	space  []byte // behind the text so far: it counts when more text comes
+	begun  bool   // there was more than white space
+	calls  digester
+
+	digest digest // what sum said
+	summed bool   // and nothing was added since
 }
 
-func (t *turn) seed(s *seeds) {
-	t.text.seed(s)
-	t.calls.seed(s)
-}
+func (t *turn) seed(s *seeds) { t.calls.seed(s) }
 
 func (t *turn) reset() {
-	t.text.reset()
 	t.calls.reset()
-	t.begun, t.space = false, t.space[:0]
+	t.text, t.joined, t.space = "", t.joined[:0], t.space[:0]
+	t.begun, t.summed = false, false
 }
 
 func (t *turn) say(text string) {
@@ -246,38 +282,39 @@ func (t *turn) say(text string) {
 		text = strings.TrimLeftFunc(text, isSpace)
 	}
 	body := strings.TrimRightFunc(text, isSpace)
+	switch {
+	case body == "":
+	case !t.begun:
+		t.text, t.begun = body, true
+	default:
+		if len(t.joined) == 0 {
+			t.joined = append(t.joined, t.text...)
+		}
+		t.joined = append(append(t.joined, t.space...), body...)
+	}
 	if body != "" {
-		t.begun = true
-		t.text.write(t.space)
-		t.text.text(body)
-		t.space = t.space[:0]
+		t.space, t.summed = t.space[:0], false
 	}
 	if t.begun {
 		t.space = append(t.space, text[len(body):]...)
 	}
 }
 
-func (t *turn) call(c *canonical, name, arguments string, custom bool) {
-	t.calls.item(tagCall, name)
-	if custom {
-		t.calls.item(tagInput, arguments)
-		return
-	}
-	if value, ok := c.of(arguments); ok {
-		t.calls.tag(tagArguments, len(value))
-		t.calls.write(value)
-		return
-	}
-	t.calls.item(tagMalformed, arguments)
-}
-
 func (t *turn) media(m *conv.Media) {
 	if m != nil {
 		t.calls.media(m)
+		t.summed = false
 	}
 }
 
-// sum is the digest of a conversation that goes on with the turn.
+// sum is the digest of a conversation that goes on with the turn. prefix is the same as long as the turn is not reset.
 func (t *turn) sum(s *seeds, prefix digest) digest {
-	return s.chain(prefix, t.text.sum(), t.calls.sum())
+	if !t.summed {
+		text := t.text
+		if len(t.joined) > 0 {
+			text = string(t.joined)
+		}
+		t.digest, t.summed = s.chain(prefix, s.textOf(text), t.calls.sum()), true
+	}
+	return t.digest
 }
