@@ -1,7 +1,6 @@
 package turnmemory
 
 import (
-	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func (m *Memory) Follow(req *conv.Request) ([]Key, *End) {
 	if m == nil || m.max == 0 {
 		return keys, nil
 	}
-	w := &walk{seeds: &m.seeds, continued: req.Prompting.Continue}
+	w := &walk{seeds: &m.seeds, known: m.arguments, continued: req.Prompting.Continue}
 	w.past.seed(w.seeds)
 	w.turn.seed(w.seeds)
 	for i := range req.Messages {
@@ -104,6 +103,7 @@ func (e *End) Key(blocks []event.Block) Key {
 // walk goes through a conversation.
 type walk struct {
 	seeds *seeds
+	known *arguments
 	// continued: the model goes on with the last message.
 	continued bool
 	past      digester  // all up to the turn that is open, or up to here
@@ -145,8 +145,8 @@ func (w *walk) call(t *turn, name, arguments string, custom bool) {
 		t.calls.item(tagInput, arguments)
 		return
 	}
-	if value, ok := w.json.of(arguments); ok {
-		t.calls.digest(tagArguments, pair(maphash.Bytes(w.seeds[0], value), maphash.Bytes(w.seeds[1], value)))
+	if value, ok := w.known.of(w.seeds, &w.json, arguments); ok {
+		t.calls.digest(tagArguments, value)
 		return
 	}
 	t.calls.item(tagMalformed, arguments)

@@ -33,8 +33,9 @@ func (t *Turn) size() int {
 // All tenants share its bytes. When they run short, the turn goes that was not used for the longest time
 // of the tenant that holds the most, so that no tenant can push out what others use.
 type Memory struct {
-	max   int
-	seeds seeds
+	max       int
+	seeds     seeds
+	arguments *arguments // of the calls of all tenants, as digests
 
 	mu      sync.Mutex // guards all below
 	bytes   int
@@ -58,9 +59,13 @@ type entry struct {
 	turn Turn
 }
 
-// New makes a memory of at most maxBytes, counted as about what is held. With 0 it remembers nothing.
+// New makes a memory of at most maxBytes, counted as about what is held; arguments are apart. With 0 it remembers nothing.
 func New(maxBytes int) *Memory {
-	return &Memory{max: maxBytes, seeds: newSeeds(), tenants: map[string]*shelf{}}
+	m := &Memory{max: maxBytes, seeds: newSeeds(), tenants: map[string]*shelf{}}
+	if maxBytes > 0 {
+		m.arguments = new(arguments)
+	}
+	return m
 }
 
 // Put remembers a turn, in place of one that has the same key. It keeps a copy. A turn that is larger than

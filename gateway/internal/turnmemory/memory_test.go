@@ -2,11 +2,14 @@ package turnmemory_test
 
 import (
 	"encoding/binary"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/gateway/internal/turnmemory"
 )
 
@@ -109,4 +112,35 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestArguments: a conversation has the same keys whether its arguments are remembered or were lost to others, and
+// whoever reads it beside.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	m := turnmemory.New(1)
+	calls := func(format string) *conv.Request {
+		req := &conv.Request{Messages: []conv.Message{says(conv.User, text("u"))}}
+		for i := range 300 {
+			req.Messages = append(req.Messages, says(conv.Assistant, call("1", "f", fmt.Sprintf(format, i))), says(conv.Tool, result("1", text("r"))))
+		}
+		return req
+	}
+	first, again, broken := calls(`{"a":%d,"b":1}`), calls(`{"b": 1, "a": %d}`), calls(`{"a":%d,"b":1`)
+	want, other := m.Keys(first), m.Keys(broken)
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 20 {
+				if !slices.Equal(m.Keys(first), want) || !slices.Equal(m.Keys(again), want) || !slices.Equal(m.Keys(broken), other) {
+					t.Error("a conversation has other keys than it had")
+				}
+				m.Keys(calls(fmt.Sprintf(`{"a":%%d,"b":[%d,%d]}`, g, i)))
+			}
+		})
+	}
+	wg.Wait()
+	if slices.ContainsFunc(other, func(k turnmemory.Key) bool { return k != (turnmemory.Key{}) && slices.Contains(want, k) }) {
+		t.Error("arguments that are not JSON have the key of such as are")
+	}
 }
