@@ -21,7 +21,8 @@ type decoder struct {
 	special  *bool           // add_special_tokens
 
 	// The parts of the message that is being read.
-	content, calls []conv.Part
+	content []conv.Part
+	calls   []*conv.ToolCall
 
 	parts   wire.Slab[conv.Part]
 	called  wire.Slab[conv.ToolCall]

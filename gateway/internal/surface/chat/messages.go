@@ -9,6 +9,7 @@ import (
 // message is what a message's members say, in whatever order they came, beside content and calls.
 type message struct {
 	role, name string
+	text       string // content that is a string; parts are the decoder's
 	callID     string
 	reasoning  string // reasoning_content
 	reasoning2 string // reasoning, the other name of the same
@@ -37,7 +38,7 @@ func (d *decoder) messageMember(m *message, key []byte) (err error) {
 	case "name":
 		m.name, err = d.String()
 	case "content":
-		return d.readContent()
+		return d.readContent(m)
 	case "reasoning_content":
 		m.reasoning, err = d.String()
 	case "reasoning":
@@ -50,8 +51,8 @@ func (d *decoder) messageMember(m *message, key []byte) (err error) {
 	case "tool_calls":
 		return d.readCalls()
 	case "function_call":
-		c := d.called.One(conv.ToolCall{})
-		d.calls = append(d.calls[:0], conv.Part{Kind: conv.Call, Call: c})
+		c := d.called.New()
+		d.calls = append(d.calls[:0], c)
 		return d.function(c)
 	case "tool_call_id":
 		m.callID, err = d.String()
@@ -79,49 +80,60 @@ func (d *decoder) add(m *message) error {
 	default:
 		return d.BadMember("role", "expected system, developer, user, assistant or tool")
 	}
-	switch out.Role {
-	case conv.Assistant:
-		out.Parts = d.assistant(m)
-	case conv.Tool:
+	if out.Role != conv.Assistant {
+		m.reasoning, m.reasoning2, m.refusal, d.calls = "", "", "", d.calls[:0]
+	}
+	out.Parts = d.said(m)
+	if out.Role == conv.Tool {
+		r := d.results.New()
+		r.CallID, r.Parts = m.callID, out.Parts
 		out.Parts = d.parts.Take(1)
-		out.Parts[0] = conv.Part{Kind: conv.Result, Result: d.results.One(conv.ToolResult{CallID: m.callID, Parts: d.parts.Keep(d.content)})}
-	default:
-		out.Parts = d.parts.Keep(d.content)
+		out.Parts[0].Kind, out.Parts[0].Result = conv.Result, r
 	}
 	d.req.Messages = append(d.req.Messages, out)
 	return nil
 }
 
-func (d *decoder) assistant(m *message) []conv.Part {
+// said returns the parts of m. They are written where they stay: a part is large, and mostly two of its fields say
+// something.
+func (d *decoder) said(m *message) []conv.Part {
 	if m.reasoning == "" {
 		m.reasoning = m.reasoning2
 	}
 	n := len(d.content) + len(d.calls)
-	for _, s := range [...]string{m.reasoning, m.refusal} {
+	for _, s := range [...]string{m.reasoning, m.text, m.refusal} {
 		if s != "" {
 			n++
 		}
 	}
-	parts := d.parts.Take(n)[:0]
-	if m.reasoning != "" {
-		parts = append(parts, conv.Part{Kind: conv.Reasoning, Text: m.reasoning})
+	if n == 0 {
+		return nil
 	}
-	parts = append(parts, d.content...)
-	if m.refusal != "" {
-		parts = append(parts, conv.Part{Kind: conv.Text, Text: m.refusal})
+	parts := d.parts.Take(n)
+	at := 0
+	text := func(kind conv.PartKind, s string) {
+		if s != "" {
+			parts[at].Kind, parts[at].Text = kind, s
+			at++
+		}
 	}
-	return append(parts, d.calls...)
+	text(conv.Reasoning, m.reasoning)
+	text(conv.Text, m.text)
+	at += copy(parts[at:], d.content)
+	text(conv.Text, m.refusal)
+	for _, c := range d.calls {
+		parts[at].Kind, parts[at].Call = conv.Call, c
+		at++
+	}
+	return parts
 }
 
 // readContent reads a string or parts. A string is the same as one text part; empty text is no part.
-func (d *decoder) readContent() error {
-	d.content = d.content[:0]
+func (d *decoder) readContent(m *message) (err error) {
+	m.text, d.content = "", d.content[:0]
 	switch d.Type() {
 	case jsonscan.String:
-		s, err := d.String()
-		if s != "" {
-			d.content = append(d.content, conv.Part{Kind: conv.Text, Text: s})
-		}
+		m.text, err = d.String()
 		return err
 	case jsonscan.Array:
 		return d.Array(func(int) error {

@@ -64,6 +64,9 @@ func (d *decoder) tool() error {
 	if t.Name == "" {
 		return d.BadMember(kind+".name", "expected the name of a tool")
 	}
+	if d.req.Tools == nil {
+		d.req.Tools = make([]conv.ToolDef, 0, d.Tools())
+	}
 	d.req.Tools = append(d.req.Tools, t)
 	return nil
 }
@@ -75,7 +78,7 @@ func (d *decoder) readCalls() error {
 		if err := d.Item(); err != nil {
 			return err
 		}
-		c := d.called.One(conv.ToolCall{})
+		c := d.called.New()
 		err := d.Object(func(key []byte) (err error) {
 			switch string(key) {
 			case "id":
@@ -93,7 +96,7 @@ func (d *decoder) readCalls() error {
 		if err == nil && c.Name == "" {
 			return d.BadMember("function.name", "expected the name of a tool")
 		}
-		d.calls = append(d.calls, conv.Part{Kind: conv.Call, Call: c})
+		d.calls = append(d.calls, c)
 		return err
 	})
 }

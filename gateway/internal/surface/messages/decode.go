@@ -207,6 +207,9 @@ func (d *decoder) tool() error {
 	case t.Name == "":
 		return d.BadMember("name", "expected the name of a tool")
 	}
+	if d.req.Tools == nil {
+		d.req.Tools = make([]conv.ToolDef, 0, d.Tools())
+	}
 	d.req.Tools = append(d.req.Tools, t)
 	return nil
 }

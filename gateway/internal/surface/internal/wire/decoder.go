@@ -25,6 +25,8 @@ const (
 
 	meanMessage = 512 // bytes of body
 	maxGuess    = 256 // messages
+	meanTool    = 1024
+	maxTools    = 16 // that are guessed
 )
 
 // Decoder pulls typed values out of one request body and remembers where it is. Every error it returns
@@ -67,6 +69,9 @@ func (d *Decoder) Read(body []byte) error {
 
 // Messages guesses from the size of the body how many messages it has, for memory that need not be moved.
 func (d *Decoder) Messages() int { return min(d.size/meanMessage, maxGuess) + 1 }
+
+// Tools guesses, as Messages does, how many tools there are, where there is one.
+func (d *Decoder) Tools() int { return min(d.size/meanTool, maxTools) + 1 }
 
 // Type tells the type of the next value.
 func (d *Decoder) Type() jsonscan.Type { return d.r.Peek() }

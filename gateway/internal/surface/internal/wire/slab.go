@@ -21,9 +21,12 @@ func (s *Slab[T]) Take(n int) []T {
 	return out
 }
 
+// New returns a zero value.
+func (s *Slab[T]) New() *T { return &s.Take(1)[0] }
+
 // One returns a copy of v.
 func (s *Slab[T]) One(v T) *T {
-	p := &s.Take(1)[0]
+	p := s.New()
 	*p = v
 	return p
 }
