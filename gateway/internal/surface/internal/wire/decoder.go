@@ -223,7 +223,8 @@ var words = [...]string{
 	"system", "user", "assistant", "tool", "developer", "text", "function", "custom", "image_url", "enabled", "auto", "json_schema",
 }
 
-// RawObject reads an object as it stands. The escapes of its strings are not looked at.
+// RawObject reads an object as it stands. The escapes of its strings are not looked at. The bytes have memory in common
+// with texts: an append moves them, and who keeps them for longer than the request copies them, as with a text.
 func (d *Decoder) RawObject() ([]byte, error) {
 	raw, err := d.rawObject()
 	return d.texts.keep(raw), err
