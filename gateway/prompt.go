@@ -201,23 +201,25 @@ func (m *model) encode(dst *vocab.Encoded, p *prompt.Prompt, guarded bool) {
 func untrustedOf(p *prompt.Prompt) []vocab.Span {
 	out := make([]vocab.Span, 0, len(p.Spans)/2+1) // the template's stand between them
 	next := 0                                      // of the splices
-	for _, s := range p.Spans {
+	for i := range p.Spans {
+		s := &p.Spans[i]
+		from, to := int(s.Start), int(s.End)
 		switch s.Origin.Kind {
 		case jinja.FromUser, jinja.FromToolResult, jinja.FromToolSchema:
 		case jinja.FromAssistant:
-			for next < len(p.Splices) && p.Splices[next].To <= s.Start {
+			for next < len(p.Splices) && p.Splices[next].To <= from {
 				next++
 			}
-			if next < len(p.Splices) && p.Splices[next].Begin < s.End {
+			if next < len(p.Splices) && p.Splices[next].Begin < to {
 				continue
 			}
 		default:
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].To == s.Start {
-			out[n-1].To = s.End
+		if n := len(out); n > 0 && out[n-1].To == from {
+			out[n-1].To = to
 		} else {
-			out = append(out, vocab.Span{From: s.Start, To: s.End})
+			out = append(out, vocab.Span{From: from, To: to})
 		}
 	}
 	return out

@@ -155,10 +155,10 @@ func checkSpans(tb testing.TB, r jinja.Result) {
 	tb.Helper()
 	at := 0
 	for i, s := range r.Spans {
-		if s.Start != at || s.End <= s.Start || i > 0 && s.Origin == r.Spans[i-1].Origin {
+		if int(s.Start) != at || s.End <= s.Start || i > 0 && s.Origin == r.Spans[i-1].Origin {
 			tb.Fatalf("span %d is %+v after byte %d", i, s, at)
 		}
-		at = s.End
+		at = int(s.End)
 	}
 	if at != len(r.Text) {
 		tb.Fatalf("spans end at %d of %d", at, len(r.Text))

@@ -147,7 +147,7 @@ func TestKeptAtOnce(t *testing.T) {
 		wg.Go(func() {
 			var m jinja.Maker
 			for j := range 100 {
-				o := jinja.Origin{Kind: jinja.FromAssistant, Message: j}
+				o := jinja.Origin{Kind: jinja.FromAssistant, Message: int32(j)}
 				r, err := tpl.Render(t.Context(), map[string]jinja.Value{"x": m.From(v, o)}, jinja.RenderOptions{Origins: j%2 == 0})
 				if err != nil || string(r.Text) != want {
 					t.Errorf("got %q, %v", r.Text, err)

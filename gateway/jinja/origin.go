@@ -35,8 +35,8 @@ const maxOrdinal = 1<<28 - 1
 // Origin tells where bytes came from. The zero value is the template.
 type Origin struct {
 	Kind    OriginKind
-	Message int // ordinal of the message, or of the tool; at most 2^28-1, larger ones are cut to that
-	Part    int // ordinal of the part in it, likewise
+	Message int32 // ordinal of the message, or of the tool; at most 2^28-1, larger ones are cut to that
+	Part    int32 // ordinal of the part in it, likewise
 }
 
 // pack is the form in which strings carry an origin; 0 is the template.
@@ -46,12 +46,12 @@ func (o Origin) pack() uint64 {
 }
 
 func unpack(o uint64) Origin {
-	return Origin{Kind: OriginKind(o >> 56), Message: int(o >> 28 & maxOrdinal), Part: int(o & maxOrdinal)}
+	return Origin{Kind: OriginKind(o >> 56), Message: int32(o >> 28 & maxOrdinal), Part: int32(o & maxOrdinal)}
 }
 
-// Span is a stretch of a result that has one origin.
+// Span is a stretch of a result that has one origin. A long prompt has thousands, so it is small.
 type Span struct {
-	Start, End int // bytes
+	Start, End int32 // bytes
 	Origin     Origin
 }
 
@@ -242,20 +242,19 @@ func (b *builder) end(m mark) Value {
 // spans appends the origins of all that was appended, neighbours of one origin as one.
 func (b *builder) spans(out []Span) []Span {
 	out = slices.Grow(out, len(b.runs)+1)
-	from := 0
+	from, last := 0, uint64(0)
 	put := func(end int, org uint64) {
-		o := unpack(org)
 		switch n := len(out); {
 		case end == from:
-		case n > 0 && out[n-1].Origin == o:
-			out[n-1].End = end
+		case n > 0 && last == org:
+			out[n-1].End = int32(end)
 		default:
-			out = append(out, Span{from, end, o})
+			out, last = append(out, Span{int32(from), int32(end), unpack(org)}), org
 		}
 		from = end
 	}
-	for _, r := range b.runs {
-		put(r.end, r.org)
+	for i := range b.runs {
+		put(b.runs[i].end, b.runs[i].org)
 	}
 	put(len(b.buf), b.org)
 	return out

@@ -106,7 +106,7 @@ func TestOriginNames(t *testing.T) {
 			t.Errorf("got %s, want %s", k, want)
 		}
 	}
-	o := jinja.Origin{Kind: jinja.FromSystem, Message: 1 << 40, Part: -1}
+	o := jinja.Origin{Kind: jinja.FromSystem, Message: 1 << 30, Part: -1}
 	tpl, err := jinja.Compile("{{ x }}", jinja.Options{})
 	if err != nil {
 		t.Fatal(err)

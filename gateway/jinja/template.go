@@ -3,6 +3,7 @@ package jinja
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,7 +14,7 @@ import (
 type Limits struct {
 	Steps  int // parts of the template evaluated, items walked through; default 2,000,000
 	Memory int // bytes of all that a render makes, in all; default 256 MiB
-	Output int // bytes of the result; default 16 MiB
+	Output int // bytes of the result; default 16 MiB, at most 2 GiB
 	String int // bytes of any string; default 16 MiB
 	Depth  int // calls of macros and loops within each other; default 200
 }
@@ -187,6 +188,7 @@ func (t *Template) limitsOf(l Limits) Limits {
 	use(&l.Output, t.limits.Output)
 	use(&l.String, t.limits.String)
 	use(&l.Depth, t.limits.Depth)
+	l.Output = min(l.Output, math.MaxInt32) // what a Span can tell
 	return l
 }
 

@@ -136,11 +136,11 @@ func (o *renderOptions) render(ctx context.Context, e Env, fs *flag.FlagSet, sou
 
 // renderSpan is a stretch of a prompt in JSON.
 type renderSpan struct {
-	Start   int    `json:"start"`
-	End     int    `json:"end"`
+	Start   int32  `json:"start"`
+	End     int32  `json:"end"`
 	Origin  string `json:"origin"`
-	Message int    `json:"message"`
-	Part    int    `json:"part"`
+	Message int32  `json:"message"`
+	Part    int32  `json:"part"`
 	Text    string `json:"text"`
 }
 
@@ -217,7 +217,7 @@ func renderVar(name string, raw []byte) (jinja.Value, error) {
 			return valueList(raw, messageValue)
 		case "tools":
 			return valueList(raw, func(i int, raw []byte) (jinja.Value, error) {
-				return jinja.FromJSON(raw, jinja.Origin{Kind: jinja.FromToolSchema, Message: i})
+				return jinja.FromJSON(raw, jinja.Origin{Kind: jinja.FromToolSchema, Message: int32(i)})
 			})
 		case "documents":
 			return jinja.FromJSON(raw, jinja.Origin{Kind: jinja.FromUser})
@@ -244,7 +244,7 @@ func valueList(raw []byte, one func(i int, raw []byte) (jinja.Value, error)) (ji
 
 // messageValue is a message whose texts are from its role, and those of its parts from the part.
 func messageValue(i int, raw []byte) (jinja.Value, error) {
-	o := jinja.Origin{Kind: jinja.FromHost, Message: i}
+	o := jinja.Origin{Kind: jinja.FromHost, Message: int32(i)}
 	if jsonscan.TypeOf(raw) != jsonscan.Object {
 		return jinja.FromJSON(raw, o)
 	}
@@ -263,7 +263,7 @@ func messageValue(i int, raw []byte) (jinja.Value, error) {
 			}
 		}
 		contents[len(members)] = value
-		members = append(members, jinja.Member{Name: name, Origin: jinja.Origin{Kind: jinja.FromHost, Message: i}})
+		members = append(members, jinja.Member{Name: name, Origin: jinja.Origin{Kind: jinja.FromHost, Message: int32(i)}})
 		return nil
 	})
 	for n := range members {
@@ -276,7 +276,7 @@ func messageValue(i int, raw []byte) (jinja.Value, error) {
 			m.Value, err = jinja.FromJSON(value, m.Origin)
 		case m.Name == "content" && jsonscan.TypeOf(value) == jsonscan.Array:
 			m.Value, err = valueList(value, func(part int, raw []byte) (jinja.Value, error) {
-				return jinja.FromJSON(raw, jinja.Origin{Kind: o.Kind, Message: i, Part: part})
+				return jinja.FromJSON(raw, jinja.Origin{Kind: o.Kind, Message: int32(i), Part: int32(part)})
 			})
 		default:
 			m.Value, err = jinja.FromJSON(value, o)

@@ -127,10 +127,10 @@ func (k *kin) make(tb testing.TB, in *prompt.Input) *prompt.Prompt {
 	}
 	at := 0
 	for _, s := range p.Spans {
-		if s.Start != at || s.End <= s.Start {
+		if int(s.Start) != at || s.End <= s.Start {
 			tb.Fatalf("%s: origins %+v behind %d", k.name, s, at)
 		}
-		at = s.End
+		at = int(s.End)
 	}
 	if at != len(p.Text) {
 		tb.Fatalf("%s: the origins end at %d of %d bytes", k.name, at, len(p.Text))

@@ -87,7 +87,7 @@ func big(tb testing.TB, tools int) (map[string]jinja.Value, *conv.Request, []byt
 		name := fmt.Sprintf("%s_%d", f.Name, i)
 		req.Tools = append(req.Tools, conv.ToolDef{Name: name, Description: f.Description, Schema: f.Parameters})
 		doc, _ := json.Marshal(map[string]any{"type": "function", "function": map[string]any{"name": name, "description": f.Description, "parameters": f.Parameters}})
-		v, err := jinja.FromJSON(doc, jinja.Origin{Kind: jinja.FromToolSchema, Message: i})
+		v, err := jinja.FromJSON(doc, jinja.Origin{Kind: jinja.FromToolSchema, Message: int32(i)})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -82,8 +82,8 @@ func (g *page) cut(out *Prompt) error {
 	}
 	end := -1
 	for i := range g.marks {
-		if k := &g.marks[i]; int(k.owner) == n && k.what != ledger.Template {
-			if end = -1; int(g.pieces[k.piece].part) == last {
+		if k := &g.marks[i]; int(g.owner(k)) == n && g.what(k) != ledger.Template {
+			if end = -1; int(g.pieces[g.piece(k)].part) == last {
 				end = i
 			}
 		}
@@ -92,7 +92,7 @@ func (g *page) cut(out *Prompt) error {
 		return refuse("the chat template does not end it with its last part")
 	}
 	g.marks = g.marks[:end+1]
-	out.Text = out.Text[:g.marks[end].end]
+	out.Text = out.Text[:g.marks[end].End]
 	return nil
 }
 
@@ -104,15 +104,16 @@ func (g *page) tail(out *Prompt, ends []string) {
 	n := len(g.req.Messages) - 1
 	for i := len(g.marks) - 1; i >= 0; i-- {
 		k := &g.marks[i]
-		if open && int(k.owner) == n {
-			opened, written = k.start, 0
+		owner := g.owner(k)
+		if open && int(owner) == n {
+			opened, written = int(k.Start), 0
 			continue
 		}
-		if written == 0 && !k.template() {
-			written = k.end
+		if written == 0 && foreign(k) {
+			written = int(k.End)
 		}
-		if k.owner >= 0 {
-			from = k.end
+		if owner >= 0 {
+			from = int(k.End)
 			break
 		}
 	}
@@ -155,14 +156,14 @@ func lastBytes(s string, n int) string {
 // origins are those of the marks, neighbours of one as one.
 func (g *page) origins() []jinja.Span {
 	out := make([]jinja.Span, 0, len(g.marks))
-	var last *mark
 	for i := range g.marks {
 		k := &g.marks[i]
-		if last != nil && k.kind == last.kind && k.of == last.of && k.part == last.part {
-			out[len(out)-1].End = k.end
+		o := g.origin(k)
+		if n := len(out); n > 0 && out[n-1].Origin == o {
+			out[n-1].End = k.End
 			continue
 		}
-		out, last = append(out, jinja.Span{Start: k.start, End: k.end, Origin: k.origin()}), k
+		out = append(out, jinja.Span{Start: k.Start, End: k.End, Origin: o})
 	}
 	return out
 }
@@ -174,49 +175,61 @@ const folded = 1 << 16
 func (g *page) parts(text string) []ledger.Part {
 	gone := g.unshown()
 	out := make([]ledger.Part, 0, len(g.pieces)+len(g.req.Tools))
-	from := int32(-1) // piece of the last
+	var last jinja.Origin // of the mark that was the last of out
+	from := int32(-1)     // its piece
 	for i := range g.marks {
 		k := &g.marks[i]
-		if k.what == ledger.Template {
+		if k.Origin == last && len(out) > 0 { // most marks are of calls and schemas, between the template's quotes
+			g.extend(&out[len(out)-1], int(k.End), from, text)
 			continue
 		}
+		if g.what(k) == ledger.Template {
+			continue
+		}
+		p, piece := g.partOf(k), g.piece(k)
 		var q *ledger.Part
 		if n := len(out); n > 0 && out[n-1].Start < out[n-1].End {
 			q = &out[n-1]
 		}
-		if k.piece < 0 && k.what == ledger.ToolSchema && q != nil && q.Kind == k.what && q.Message == int(k.of) && q.Part == 0 {
-			q.End, from = k.end, k.piece // most marks are of these
+		if q != nil && q.Kind == p.Kind && q.Message == p.Message && q.Part == p.Part && (q.Kind == ledger.ToolSchema || q.Kind == ledger.Call || from == piece) {
+			last, from = k.Origin, piece
+			g.extend(q, p.End, piece, text)
 			continue
 		}
-		p := g.partOf(k)
-		if q != nil && q.Kind == p.Kind && q.Message == p.Message && q.Part == p.Part && (q.Kind == ledger.ToolSchema || q.Kind == ledger.Call || from == k.piece) {
-			if q.End, from = p.End, k.piece; q.Canonical == 0 {
-				q.Canonical = g.canonical(k.piece, text[q.Start:q.End])
-			}
-			continue
-		}
+		last, from = k.Origin, piece
 		for p.Kind != ledger.ToolSchema && len(gone) > 0 && inOrder(gone[0], p) < 0 {
 			gone[0].Start, gone[0].End = p.Start, p.Start
 			out, gone = append(out, gone[0]), gone[1:]
 		}
-		p.Canonical, from = g.canonical(k.piece, text[p.Start:p.End]), k.piece
+		p.Canonical = g.canonical(piece, text[p.Start:p.End])
 		out = append(out, p)
 	}
 	return append(out, gone...)
 }
 
+// extend adds what stands in front of a byte to a part, bytes of a piece.
+func (g *page) extend(p *ledger.Part, end int, piece int32, text string) {
+	if p.End = end; p.Canonical == 0 {
+		p.Canonical = g.canonical(piece, text[p.Start:p.End])
+	}
+}
+
 // partOf is a mark as the ledger wants it.
 func (g *page) partOf(k *mark) ledger.Part {
-	p := ledger.Part{Kind: k.what, Message: int(k.of)}
-	switch {
-	case k.piece >= 0:
-		p = g.ledgerPart(int(k.piece))
-	case k.owner >= 0: // a turn in words of its own
-		p.Message = g.placed[int(k.owner)]
-	case k.what == ledger.ToolSchema && int(k.of) < len(g.req.Tools):
-		p.Name = g.req.Tools[k.of].Name
+	var p ledger.Part
+	switch k.Origin.Part {
+	case fromPiece, fromAgain:
+		p = g.ledgerPart(int(k.Origin.Message))
+	case fromTurn, fromAnswer: // a turn in words of its own
+		p = ledger.Part{Kind: g.what(k), Message: g.placed[int(k.Origin.Message)]}
+	default:
+		o := g.origin(k)
+		p = ledger.Part{Kind: g.what(k), Message: int(o.Message)}
+		if o.Kind == jinja.FromToolSchema && int(o.Message) < len(g.req.Tools) {
+			p.Name = g.req.Tools[o.Message].Name
+		}
 	}
-	p.Start, p.End = k.start, k.end
+	p.Start, p.End = int(k.Start), int(k.End)
 	return p
 }
 

@@ -112,7 +112,7 @@ func FuzzRender(f *testing.F) {
 			}
 			covers(t, p)
 			for _, s := range p.Spans {
-				if s.Origin.Kind == jinja.FromUser && s.Origin.Message < len(req.Messages) {
+				if s.Origin.Kind == jinja.FromUser && int(s.Origin.Message) < len(req.Messages) {
 					if r := req.Messages[s.Origin.Message].Role; r != conv.User && r != conv.Tool && req.TemplateArgs == nil {
 						t.Fatalf("bytes of a user in a message of %s", r)
 					}

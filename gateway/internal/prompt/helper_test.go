@@ -46,13 +46,13 @@ func covers(tb testing.TB, p *prompt.Prompt) {
 	tb.Helper()
 	at := 0
 	for i, s := range p.Spans {
-		if s.Start != at || s.End <= s.Start {
+		if int(s.Start) != at || s.End <= s.Start {
 			tb.Fatalf("span %d is %+v, the one before ends at %d", i, s, at)
 		}
 		if i > 0 && p.Spans[i-1].Origin == s.Origin {
 			tb.Fatalf("spans %d and %d have one origin", i-1, i)
 		}
-		at = s.End
+		at = int(s.End)
 	}
 	if at != len(p.Text) {
 		tb.Fatalf("the origins end at %d of %d bytes", at, len(p.Text))
@@ -101,7 +101,7 @@ func refused(tb testing.TB, m *prompt.Model, in *prompt.Input) *fault.Error {
 func from(p *prompt.Prompt, kind jinja.OriginKind, message int) string {
 	var b []byte
 	for _, s := range p.Spans {
-		if s.Origin.Kind == kind && s.Origin.Message == message {
+		if s.Origin.Kind == kind && int(s.Origin.Message) == message {
 			b = append(b, p.Text[s.Start:s.End]...)
 		}
 	}

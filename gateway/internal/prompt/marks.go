@@ -1,65 +1,107 @@
 package prompt
 
 import (
-	"slices"
-
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/jinja"
 )
 
-// mark is a stretch of the prompt's bytes that come from one piece, or none. There are thousands, so it is small.
-type mark struct {
-	start, end int
-	of, part   int32 // with kind its origin as Prompt.Spans has it
-	piece      int32 // in page.pieces, -1 for none
-	owner      int32 // message of the request, nobody
-	kind       jinja.OriginKind
-	what       ledger.Kind
+// What Part of an origin says while a prompt is made. All else is known of the piece, so that the thousands of spans
+// of a render serve as they are.
+const (
+	fromPiece  = iota // Message is the index of a piece
+	directTool        // Message is the index of the tool
+	directDoc
+	directArg
+	fromAgain  // as fromPiece, of a label that templates repeat elsewhere: nobody owns it
+	fromTurn   // Message is the message whose own words these are
+	fromAnswer // the same, of a turn in which no part's text was found
+)
+
+// mark is a stretch of the prompt's bytes that come from one piece, or none.
+type mark = jinja.Span
+
+// nobody owns what is not of a message.
+const nobody = -1
+
+// foreign reports that others than the template wrote a mark's bytes.
+func foreign(k *mark) bool { return k.Origin.Kind != jinja.FromTemplate }
+
+// piece is the index of the piece that a mark's bytes are of, -1 for none.
+func (g *page) piece(k *mark) int32 {
+	if foreign(k) && (k.Origin.Part == fromPiece || k.Origin.Part == fromAgain) {
+		return k.Origin.Message
+	}
+	return -1
 }
 
-func (k *mark) template() bool { return k.kind == jinja.FromTemplate }
-
-func (k *mark) origin() jinja.Origin {
-	return jinja.Origin{Kind: k.kind, Message: int(k.of), Part: int(k.part)}
-}
-
-// read turns the spans of a render into marks.
-func (g *page) read(spans []jinja.Span) {
-	g.marks = slices.Grow(g.marks[:0], len(spans))
-	for i := range spans {
-		s := &spans[i]
-		k := mark{start: s.Start, end: s.End, piece: -1, owner: nobody}
-		if k.kind = s.Origin.Kind; k.kind != jinja.FromTemplate {
-			switch s.Origin.Part {
-			case fromPiece:
-				g.attribute(&k, s.Origin.Message)
-			case directTool:
-				k.what, k.of = ledger.ToolSchema, int32(s.Origin.Message)
-			case directDoc:
-				k.what, k.of = ledger.User, int32(len(g.req.Messages))
-			default:
-				k.of = int32(s.Origin.Message)
-			}
+// owner is the message of the request that a mark's bytes are of.
+func (g *page) owner(k *mark) int32 {
+	if foreign(k) {
+		switch k.Origin.Part {
+		case fromPiece:
+			return g.pieces[k.Origin.Message].owner
+		case fromTurn, fromAnswer:
+			return k.Origin.Message
 		}
-		g.marks = append(g.marks, k)
 	}
+	return nobody
 }
 
-// attribute says that the bytes of a mark are those of a piece.
-func (g *page) attribute(k *mark, piece int) {
-	p := &g.pieces[piece]
-	k.piece, k.owner, k.what = int32(piece), p.owner, p.what
-	switch k.kind {
-	case jinja.FromToolSchema:
-		k.of = p.tool
-	case jinja.FromHost:
+// what is what a mark's bytes are for the ledger, Template where they are nothing to it.
+func (g *page) what(k *mark) ledger.Kind {
+	if foreign(k) {
+		switch k.Origin.Part {
+		case fromPiece, fromAgain:
+			return g.pieces[k.Origin.Message].what
+		case directTool:
+			return ledger.ToolSchema
+		case directDoc:
+			return ledger.User
+		case fromAnswer:
+			return ledger.Assistant
+		}
+	}
+	return ledger.Template
+}
+
+// origin is the origin of a mark's bytes as Prompt.Spans has it.
+func (g *page) origin(k *mark) jinja.Origin {
+	o := k.Origin
+	switch o.Part {
+	case fromPiece, fromAgain:
+		if o.Kind == jinja.FromTemplate {
+			break
+		}
+		switch p := &g.pieces[o.Message]; o.Kind {
+		case jinja.FromToolSchema:
+			o.Message, o.Part = p.tool, 0
+		case jinja.FromHost:
+			o.Message, o.Part = 0, 0
+		default:
+			o.Message, o.Part = p.owner, p.part
+		}
+	case directDoc:
+		o.Message, o.Part = int32(len(g.req.Messages)), 0
 	default:
-		k.of, k.part = p.owner, p.part
+		o.Part = 0
 	}
-	if p.shown && p.label {
-		k.owner = nobody // templates repeat the name and id of a call at its result
+	return o
+}
+
+// read takes the spans of a render for marks, and notes which pieces are among them.
+func (g *page) read(spans []jinja.Span) {
+	g.marks = spans
+	for i := range spans {
+		o := &spans[i].Origin
+		if o.Kind == jinja.FromTemplate || o.Part != fromPiece {
+			continue
+		}
+		p := &g.pieces[o.Message]
+		if p.shown && p.label {
+			o.Part = fromAgain // templates repeat the name and id of a call at its result
+		}
+		p.shown = true
 	}
-	p.shown = true
 }
 
 // reach is where the bytes of each message are: its first and the end of its last, -1 where there are none.
@@ -78,13 +120,14 @@ func (g *page) reach(length int) reach {
 	}
 	for i := range g.marks {
 		k := &g.marks[i]
-		if k.owner < 0 || int(k.owner) >= n {
+		owner := g.owner(k)
+		if owner < 0 || int(owner) >= n {
 			continue
 		}
-		if r.first[k.owner] < 0 {
-			r.first[k.owner] = k.start
+		if r.first[owner] < 0 {
+			r.first[owner] = int(k.Start)
 		}
-		r.last[k.owner] = k.end
+		r.last[owner] = int(k.End)
 	}
 	most := -1
 	for i := range n {

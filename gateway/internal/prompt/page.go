@@ -12,17 +12,6 @@ import (
 	"github.com/weirgate/weir/gateway/jinja"
 )
 
-// Parts of an origin that a render gets.
-const (
-	fromPiece  = iota // Message is the index of a piece
-	directTool        // Message is the index of the tool
-	directDoc
-	directArg
-)
-
-// nobody owns what is not of a message.
-const nobody = -1
-
 // piece is a text from one place.
 type piece struct {
 	text string
@@ -111,7 +100,6 @@ type page struct {
 	texts []jinja.Value // pieces of a string
 	marks []mark        // the result's bytes, by piece
 	spare []mark
-	spans []jinja.Span
 	gone  []ledger.Part // that the prompt has not
 	buf   []byte
 }
@@ -142,7 +130,7 @@ func newPage(ctx context.Context, m *Model, v *variant, in *Input, p *planned) *
 
 // release gives the page back, without anything of the request.
 func (g *page) release() {
-	if cap(g.buf) > maxKept || max(cap(g.pieces), cap(g.store), cap(g.marks), cap(g.spare), cap(g.spans), cap(g.turns)) > maxKeptLen {
+	if cap(g.buf) > maxKept || max(cap(g.pieces), cap(g.store), cap(g.marks), cap(g.spare), cap(g.turns)) > maxKeptLen {
 		return
 	}
 	g.maker.Reset()
@@ -150,7 +138,7 @@ func (g *page) release() {
 		turns: emptied(g.turns), pieces: emptied(g.pieces), store: emptied(g.store), called: emptied(g.called), results: emptied(g.results),
 		waiting: emptied(g.waiting), order: emptied(g.order), known: cleared(g.known),
 		recall: cleared(g.recall), rewrite: cleared(g.rewrite), placed: cleared(g.placed), byOwner: cleared(g.byOwner), maker: g.maker, texts: emptied(g.texts), gone: emptied(g.gone),
-		marks: emptied(g.marks), spare: emptied(g.spare), spans: g.spans[:0], buf: g.buf[:0],
+		marks: g.marks[:0], spare: g.spare[:0], buf: g.buf[:0],
 	}
 	pages.Put(g)
 }

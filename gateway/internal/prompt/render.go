@@ -41,11 +41,11 @@ func (m *Model) Render(ctx context.Context, in *Input) (*Prompt, error) {
 	if in.Prepared != nil {
 		in.Prepared()
 	}
-	r, err := v.tpl.Render(ctx, vars, jinja.RenderOptions{Now: m.now(), Origins: true, Buffer: g.buf, Spans: g.spans})
+	r, err := v.tpl.Render(ctx, vars, jinja.RenderOptions{Now: m.now(), Origins: true, Buffer: g.buf, Spans: g.marks})
 	if err != nil {
 		return nil, failed(ctx, v, err)
 	}
-	g.buf, g.spans = r.Text, r.Spans
+	g.buf = r.Text
 	return g.finish(r.Text, r.Spans)
 }
 

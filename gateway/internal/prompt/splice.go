@@ -24,7 +24,7 @@ type edit struct {
 
 // mark is one of bytes of the turn.
 func (e *edit) mark(start, end int) mark {
-	return mark{start: start, end: end, kind: jinja.FromAssistant, of: int32(e.message), piece: -1, owner: int32(e.message)}
+	return mark{Start: int32(start), End: int32(end), Origin: jinja.Origin{Kind: jinja.FromAssistant, Message: int32(e.message), Part: fromTurn}}
 }
 
 // splices reports that there may be edits.
@@ -73,12 +73,12 @@ func (g *page) edits(text []byte, ends []string) []edit {
 // end finds the token that ends a turn whose own bytes end at from: the first among the template's bytes
 // up to a limit. -1: there is none.
 func (g *page) end(text []byte, from, limit int, ends []string) int {
-	for i := g.markAt(from); i < len(g.marks) && g.marks[i].start < limit; i++ {
+	for i := g.markAt(from); i < len(g.marks) && int(g.marks[i].Start) < limit; i++ {
 		k := &g.marks[i]
-		if !k.template() {
+		if foreign(k) {
 			continue
 		}
-		in := text[max(k.start, from):min(k.end, limit)]
+		in := text[max(int(k.Start), from):min(int(k.End), limit)]
 		best := -1
 		for _, e := range ends {
 			if at := bytes.Index(in, []byte(e)); at >= 0 && (best < 0 || at < best) {
@@ -87,7 +87,7 @@ func (g *page) end(text []byte, from, limit int, ends []string) int {
 		}
 		// The token that ends a turn may be the header of the next, whose own bytes are right behind it.
 		if best >= 0 {
-			return max(k.start, from) + best
+			return max(int(k.Start), from) + best
 		}
 	}
 	return -1
@@ -97,7 +97,7 @@ func (g *page) end(text []byte, from, limit int, ends []string) int {
 func (g *page) markAt(at int) int {
 	lo, hi := 0, len(g.marks)
 	for lo < hi {
-		if mid := (lo + hi) / 2; g.marks[mid].end > at {
+		if mid := (lo + hi) / 2; int(g.marks[mid].End) > at {
 			hi = mid
 		} else {
 			lo = mid + 1
@@ -191,14 +191,15 @@ func (g *page) apply(text []byte, edits []edit) (string, []Splice) {
 	g.marks = g.spare[:0]
 	at, next := 0, 0 // in text, in old
 	keep := func(to int) {
-		for ; next < len(old) && old[next].start < to; next++ {
+		shift := int32(b.Len() - at)
+		for ; next < len(old) && int(old[next].Start) < to; next++ {
 			k := old[next]
-			k.start, k.end = max(k.start, at), min(k.end, to)
-			if shift := b.Len() - at; k.start < k.end {
-				k.start, k.end = k.start+shift, k.end+shift
+			k.Start, k.End = max(k.Start, int32(at)), min(k.End, int32(to))
+			if k.Start < k.End {
+				k.Start, k.End = k.Start+shift, k.End+shift
 				g.marks = append(g.marks, k)
 			}
-			if old[next].end > to {
+			if int(old[next].End) > to {
 				break
 			}
 		}
@@ -212,7 +213,7 @@ func (g *page) apply(text []byte, edits []edit) (string, []Splice) {
 		b.WriteString(e.before)
 		g.spliced(e, b.Len())
 		b.WriteString(e.turn)
-		for next < len(old) && old[next].end <= e.to {
+		for next < len(old) && int(old[next].End) <= e.to {
 			next++
 		}
 		at = e.to
@@ -226,7 +227,7 @@ func (g *page) apply(text []byte, edits []edit) (string, []Splice) {
 // beginning of an answer that was continued, or an opener of reasoning.
 func (g *page) before(e *edit, base int) {
 	if e.header > 0 {
-		g.marks = append(g.marks, mark{start: base, end: base + e.header, piece: -1, owner: nobody})
+		g.marks = append(g.marks, mark{Start: int32(base), End: int32(base + e.header)})
 	}
 	if e.header < len(e.before) {
 		g.marks = append(g.marks, e.mark(base+e.header, base+len(e.before)))
@@ -243,8 +244,7 @@ func (g *page) spliced(e *edit, base int) {
 		}
 		k := e.mark(base+at, base+end)
 		if piece >= 0 {
-			p := &g.pieces[piece]
-			k.piece, k.what, k.part = int32(piece), p.what, p.part
+			k.Origin.Message, k.Origin.Part = int32(piece), fromPiece
 		}
 		g.marks = append(g.marks, k)
 		at = end
@@ -256,7 +256,7 @@ func (g *page) spliced(e *edit, base int) {
 	}
 	first := len(g.marks)
 	if put(len(e.turn), -1); len(places) == 0 && len(g.marks) > first {
-		g.marks[first].what = ledger.Assistant
+		g.marks[first].Origin.Part = fromAnswer
 	}
 }
 

@@ -145,7 +145,7 @@ func convert(tools []conv.ToolDef, name func(namespace, name string) string, des
 	var listed []jinja.Value
 	for i := range tools {
 		t := &tools[i]
-		org := jinja.Origin{Kind: jinja.FromToolSchema, Message: i, Part: directTool}
+		org := jinja.Origin{Kind: jinja.FromToolSchema, Message: int32(i), Part: directTool}
 		schema, err := jinja.FromJSON(complete(t), org)
 		if err != nil {
 			schema, _ = jinja.FromJSON([]byte(emptySchema), org)

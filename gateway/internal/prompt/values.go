@@ -167,7 +167,7 @@ func (g *page) text(k int, pieces []piece) jinja.Value {
 
 // given is the origin that the piece has for the template, at being its index: by it its bytes are found again.
 func (p *piece) given(at int) jinja.Origin {
-	return jinja.Origin{Kind: p.kind, Message: at, Part: fromPiece}
+	return jinja.Origin{Kind: p.kind, Message: int32(at), Part: fromPiece}
 }
 
 func (p *piece) value(at int) jinja.Value { return jinja.Text(p.text, p.given(at)) }
