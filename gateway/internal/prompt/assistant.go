@@ -32,14 +32,12 @@ func (g *page) toolName(namespace, name string) string {
 // assistant reads an assistant's message.
 func (g *page) assistant(i int, m *conv.Message) error {
 	g.remember(i)
-	g.order = g.order[:0]
 	g.opens = g.a.afterUser
 	if last := g.last(); last != nil && last.role == roleTool {
 		g.opens = g.a.afterTool
 	}
 	t := turn{role: roleAssistant, name: m.Name, message: i}
-	blocks, err := g.said(&t, m)
-	if err != nil {
+	if err := g.said(&t, m); err != nil {
 		return err
 	}
 	turn := g.recall[i]
@@ -53,7 +51,7 @@ func (g *page) assistant(i int, m *conv.Message) error {
 		if g.rewrite == nil {
 			g.rewrite = map[int]written{}
 		}
-		g.rewrite[i] = written{blocks, g.opens}
+		g.rewrite[i] = written{g.blocks(&t, m), g.opens}
 	case placeless:
 		g.miss("%s: the template has no place for reasoning", indexed("messages", i))
 	}
@@ -62,15 +60,9 @@ func (g *page) assistant(i int, m *conv.Message) error {
 }
 
 // said reads the parts of an assistant's message: reasoning, text and calls, each of a kind together as a
-// template takes them, and as blocks in their own order for the family to write, if it is there to write.
-func (g *page) said(t *turn, m *conv.Message) ([]Block, error) {
-	var blocks []Block
-	block := func(b Block) {
-		if g.in.Write != nil {
-			blocks = append(blocks, b)
-		}
-	}
-	i, from := t.message, len(g.called)
+// template takes them.
+func (g *page) said(t *turn, m *conv.Message) error {
+	i, from, asked := t.message, len(g.called), len(g.asked)
 	for j := range m.Parts {
 		switch p := &m.Parts[j]; p.Kind {
 		case conv.Reasoning:
@@ -83,28 +75,49 @@ func (g *page) said(t *turn, m *conv.Message) ([]Block, error) {
 				continue
 			}
 			t.think = join(t.think, "\n", false, q...)
-			block(Block{Kind: BlockReasoning, Text: p.Text})
 		case conv.Call:
 			if p.Call == nil {
 				continue
 			}
-			c := g.call(i, j, p.Call)
-			g.called = append(g.called, c)
+			g.called = append(g.called, g.call(i, j, p.Call))
 			t.calls = g.called[from:len(g.called):len(g.called)]
-			block(Block{Kind: BlockCall, Name: c.name, Arguments: c.arguments, ID: c.id})
 		case conv.MediaPart:
-			return nil, fault.At(fault.Unsupported, indexed("messages", i), "messages[%d] holds media, which this model's chat template does not take from the assistant", i)
+			return fault.At(fault.Unsupported, indexed("messages", i), "messages[%d] holds media, which this model's chat template does not take from the assistant", i)
 		case conv.Text, conv.Reference:
 			q, err := g.pieceOf(i, j, p, jinja.FromAssistant, ledger.Assistant)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if t.add(q...); p.Text != "" {
-				block(Block{Kind: BlockText, Text: p.Text})
+			t.add(q...)
+		}
+	}
+	g.order = g.asked[asked:]
+	return nil
+}
+
+// blocks are the parts of an assistant's message that was read into t, in their own order, for the family to write.
+func (g *page) blocks(t *turn, m *conv.Message) []Block {
+	var out []Block
+	calls := t.calls
+	for j := range m.Parts {
+		switch p := &m.Parts[j]; p.Kind {
+		case conv.Reasoning:
+			if p.Text != "" && (!g.plan.dropped[partKey{t.message, j}] || g.templateOwns()) {
+				out = append(out, Block{Kind: BlockReasoning, Text: p.Text})
+			}
+		case conv.Call:
+			if p.Call != nil {
+				c := &calls[0]
+				calls = calls[1:]
+				out = append(out, Block{Kind: BlockCall, Name: c.name, Arguments: c.arguments, ID: c.id})
+			}
+		case conv.Text, conv.Reference:
+			if p.Text != "" {
+				out = append(out, Block{Kind: BlockText, Text: p.Text})
 			}
 		}
 	}
-	return blocks, nil
+	return out
 }
 
 // templateOwns reports that the template decides what reasoning is replayed.
@@ -162,14 +175,7 @@ func (g *page) call(i, j int, p *conv.ToolCall) call {
 	} else if s := strings.TrimSpace(p.Arguments); s == "" || s == "null" {
 		c.arguments = "{}"
 	}
-	// Of calls with one id the first of the last turn that has it counts.
-	if r, ok := g.known[p.ID]; !ok || r.of != i {
-		if g.known == nil {
-			g.known = map[string]result{}
-		}
-		g.known[p.ID] = result{c.id, c.name, i}
-	}
-	g.order = append(g.order, p.ID)
+	g.asked = append(g.asked, asked{p.ID, result{c.id, c.name, i}})
 	return c
 }
 

@@ -36,6 +36,12 @@ type result struct {
 	of       int // message of the call
 }
 
+// asked is a call as its result looks for it.
+type asked struct {
+	id string // as the client knows it
+	result
+}
+
 // written is a message that the family writes.
 type written struct {
 	blocks []Block
@@ -78,10 +84,12 @@ type page struct {
 	// While messages are read.
 	lead     []piece           // what stands in front of the first user's text
 	waiting  []waiting         // results that have no turn yet
-	order    []string          // ids of the calls of the last assistant message, as the client knows them
+	asked    []asked           // calls of all assistant messages so far
+	order    []asked           // those of the last one
 	opens    string            // what the template begins the last assistant message with
-	known    map[string]result // of those calls, their id in the prompt and the tool
-	queued   []call            // calls of a turn that the template gets one by one
+	known    map[string]result // the calls by id, of the first of them so many as noted
+	noted    int
+	queued   []call // calls of a turn that the template gets one by one
 	queuedOf int
 	deferred map[string]int // deferred tools by name, until they were shown
 
@@ -107,6 +115,7 @@ type page struct {
 type waiting struct {
 	message, part int
 	*conv.ToolResult
+	rank int // of its call among those of the last assistant message
 }
 
 // pages keeps what a prompt needs beside its result.
@@ -136,7 +145,7 @@ func (g *page) release() {
 	g.maker.Reset()
 	*g = page{
 		turns: emptied(g.turns), pieces: emptied(g.pieces), store: emptied(g.store), called: emptied(g.called), results: emptied(g.results),
-		waiting: emptied(g.waiting), order: emptied(g.order), known: cleared(g.known),
+		waiting: emptied(g.waiting), asked: emptied(g.asked), known: cleared(g.known),
 		recall: cleared(g.recall), rewrite: cleared(g.rewrite), placed: cleared(g.placed), byOwner: cleared(g.byOwner), maker: g.maker, texts: emptied(g.texts), gone: emptied(g.gone),
 		marks: g.marks[:0], spare: g.spare[:0], buf: g.buf[:0],
 	}

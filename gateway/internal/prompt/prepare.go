@@ -289,7 +289,7 @@ func (g *page) user(i int, m *conv.Message) error {
 			}
 		}
 		if from = j + 1; j < len(m.Parts) && m.Parts[j].Result != nil {
-			g.waiting = append(g.waiting, waiting{i, j, m.Parts[j].Result})
+			g.waiting = append(g.waiting, waiting{message: i, part: j, ToolResult: m.Parts[j].Result})
 		}
 	}
 	return nil
@@ -323,9 +323,12 @@ func (g *page) flush() error {
 	if len(g.waiting) == 0 && len(g.queued) == 0 {
 		return nil
 	}
-	rank := g.ranks()
+	by := g.ranks()
+	for k := range g.waiting {
+		g.waiting[k].rank = by.of(g.waiting[k].CallID)
+	}
 	if len(g.waiting) > 1 {
-		slices.SortStableFunc(g.waiting, func(a, b waiting) int { return cmp.Compare(rank(&a), rank(&b)) })
+		slices.SortStableFunc(g.waiting, func(a, b waiting) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	together := turn{role: roleUser}
 	for k := range g.waiting {
@@ -334,8 +337,8 @@ func (g *page) flush() error {
 		if err != nil {
 			return err
 		}
-		g.ask(rank(w))
-		r, known := g.known[w.CallID]
+		g.ask(w.rank)
+		r, known := g.answered(w)
 		if g.a.tool && (known || g.a.toolUnknown) {
 			if !known {
 				r = result{id: w.CallID}
@@ -364,28 +367,57 @@ func (g *page) flush() error {
 const fewCalls = 16
 
 // ranks tells the place of a result among the calls of the last assistant message; those of unknown calls come last.
-func (g *page) ranks() func(w *waiting) int {
-	place := func(id string) int { return slices.Index(g.order, id) }
-	if len(g.order) > fewCalls {
-		ranks := make(map[string]int, len(g.order))
-		for i, id := range g.order {
-			if _, twice := ranks[id]; !twice {
-				ranks[id] = i
+type ranks struct {
+	order  []asked
+	places map[string]int // nil where the calls are few
+}
+
+func (g *page) ranks() ranks {
+	r := ranks{order: g.order}
+	if len(r.order) > fewCalls {
+		r.places = make(map[string]int, len(r.order))
+		for i := range r.order {
+			if _, twice := r.places[r.order[i].id]; !twice {
+				r.places[r.order[i].id] = i
 			}
-		}
-		place = func(id string) int {
-			if i, ok := ranks[id]; ok {
-				return i
-			}
-			return -1
 		}
 	}
-	return func(w *waiting) int {
-		if i := place(w.CallID); i >= 0 {
+	return r
+}
+
+func (r *ranks) of(id string) int {
+	if r.places != nil {
+		if i, ok := r.places[id]; ok {
 			return i
 		}
-		return len(g.order)
+		return len(r.order)
 	}
+	for i := range r.order {
+		if r.order[i].id == id {
+			return i
+		}
+	}
+	return len(r.order)
+}
+
+// answered is the call of a result. Of calls with one id the first of the last turn that has it counts, which is mostly
+// the last turn of all; the others are searched by a map, which is made when a result asks for one of them.
+func (g *page) answered(w *waiting) (result, bool) {
+	if w.rank < len(g.order) {
+		return g.order[w.rank].result, true
+	}
+	for ; g.noted < len(g.asked); g.noted++ {
+		a := &g.asked[g.noted]
+		if r, ok := g.known[a.id]; ok && r.of == a.of {
+			continue
+		}
+		if g.known == nil {
+			g.known = make(map[string]result, len(g.asked))
+		}
+		g.known[a.id] = a.result
+	}
+	r, ok := g.known[w.CallID]
+	return r, ok
 }
 
 // ask gives the template the calls that it gets one by one, up to the one of that rank.
