@@ -95,6 +95,18 @@ func (n *call) direct(st *state) (done bool, err error) {
 	return true, nil
 }
 
+// writes makes the call of a macro and reports whether there is text, which is dropped; done is false where it is no
+// macro and nothing happened yet.
+func (n *call) writes(st *state) (done, ok bool, err error) {
+	m := st.out.begin()
+	if done, err = n.direct(st); done && err == nil {
+		if ok, err = st.dropped(m); err != nil {
+			err = at(err, n.pos)
+		}
+	}
+	return done, ok, err
+}
+
 // invoke calls a value.
 func (st *state) invoke(fn Value, a *args) (Value, error) {
 	switch fn.k {

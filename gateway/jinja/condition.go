@@ -18,6 +18,10 @@ func (st *state) holds(e expr) (bool, error) {
 		return !ok, err
 	case *testExpr:
 		return e.holds(st)
+	case *call:
+		if done, ok, err := e.writes(st); done || err != nil {
+			return ok, err
+		}
 	}
 	var tmp Value
 	v, err := st.ref(e, &tmp)

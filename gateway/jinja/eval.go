@@ -14,17 +14,8 @@ func (n *variable) eval(st *state) (Value, error) {
 // ref is where the value of an expression is: where it is kept already, else in tmp. Nothing is set while an expression
 // is evaluated, so that it stays what it is for as long.
 func (st *state) ref(e expr, tmp *Value) (v *Value, err error) {
-	switch e := e.(type) {
-	case *constant:
-		return &e.v, nil
-	case *variable:
-		if v := e.at(st); v.k != kMissing {
-			return v, nil
-		}
-	case *getattr:
-		if v := e.member(st); v != nil {
-			return v, nil
-		}
+	if v := st.locate(e, tmp, maxLocate); v != nil {
+		return v, nil
 	}
 	*tmp, err = e.eval(st)
 	return tmp, err
@@ -79,16 +70,6 @@ func (n *dictExpr) eval(st *state) (Value, error) {
 		}
 	}
 	return d.value(), nil
-}
-
-// member is where the attribute is, if it is a member of a dict that a variable holds; else nil.
-func (n *getattr) member(st *state) *Value {
-	if of, ok := n.of.(*variable); ok {
-		if of := of.at(st); of.k == kDict && n.m.dict == nil && !n.m.unsafeDict {
-			return of.dict().find(n.attr)
-		}
-	}
-	return nil
 }
 
 func (n *getattr) eval(st *state) (Value, error) {

@@ -89,15 +89,27 @@ func (l *loop) length(st *state) (int, error) {
 	return l.size, nil
 }
 
-// attr is an attribute of the loop variable.
-func (l *loop) attr(st *state, name string) (v Value, ok bool, err error) {
+// place is an attribute of the loop variable that tells where the loop is, if that is known without a look ahead.
+func (l *loop) place(name string) (v Value, ok bool) {
 	switch name {
 	case "index0":
-		return Int(int64(l.index)), true, nil
+		return Int(int64(l.index)), true
 	case "index":
-		return Int(int64(l.index + 1)), true, nil
+		return Int(int64(l.index + 1)), true
 	case "first":
-		return Bool(l.index == 0), true, nil
+		return Bool(l.index == 0), true
+	case "last":
+		return Bool(l.index+1 >= len(l.items)), l.ahead == nil
+	}
+	return Value{}, false
+}
+
+// attr is an attribute of the loop variable.
+func (l *loop) attr(st *state, name string) (v Value, ok bool, err error) {
+	if v, ok := l.place(name); ok {
+		return v, true, nil
+	}
+	switch name {
 	case "last":
 		next, err := l.peek(st)
 		return Bool(next == nil), true, err

@@ -235,8 +235,13 @@ func (b *builder) end(m mark) Value {
 	default:
 		v = v.with(b.since(m))
 	}
-	b.buf, b.runs, b.from, b.org = b.buf[:m.at], b.runs[:m.runs], m.from, m.org
+	b.cut(m)
 	return v
+}
+
+// cut drops what was appended since m.
+func (b *builder) cut(m mark) {
+	b.buf, b.runs, b.from, b.org = b.buf[:m.at], b.runs[:m.runs], m.from, m.org
 }
 
 // spans appends the origins of all that was appended, neighbours of one origin as one.

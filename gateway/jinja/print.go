@@ -158,14 +158,31 @@ func (st *state) within(m mark) error {
 
 // taken takes what was written since m out of the output again.
 func (st *state) taken(m mark) (Value, error) {
-	if err := st.full(); err != nil {
+	if err := st.fits(m); err != nil {
 		return Value{}, err
 	}
-	v := st.out.end(m)
-	if len(v.s) > st.limits.String {
-		return Value{}, tooMuch("string", st.limits.String)
+	return st.out.end(m), nil
+}
+
+// dropped is taken for who only asks whether anything was written.
+func (st *state) dropped(m mark) (some bool, err error) {
+	if err := st.fits(m); err != nil {
+		return false, err
 	}
-	return v, st.grow(len(v.s))
+	some = len(st.out.buf) > m.at
+	st.out.cut(m)
+	return some, nil
+}
+
+// fits counts what was written since m as a string.
+func (st *state) fits(m mark) error {
+	if err := st.full(); err != nil {
+		return err
+	}
+	if err := st.within(m); err != nil {
+		return err
+	}
+	return st.grow(len(st.out.buf) - m.at)
 }
 
 func (n *joined) eval(st *state) (Value, error) {
