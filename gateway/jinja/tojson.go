@@ -28,7 +28,8 @@ func filterToJSON(st *state, in Value, a *args) (Value, error) {
 
 // dump appends the JSON of a value.
 func (st *state) dump(b *builder, v Value, a *args) error {
-	d := dumper{st: st, b: b, from: len(b.buf), form: form{item: ", ", key: ": "}}
+	d := dumper{st: st, b: b, from: len(b.buf)}
+	d.item, d.key = ", ", ": "
 	if err := d.options(a); err != nil {
 		return err
 	}

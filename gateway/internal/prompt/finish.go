@@ -179,7 +179,10 @@ func (g *page) parts(text string) []ledger.Part {
 	from := int32(-1)     // its piece
 	for i := range g.marks {
 		k := &g.marks[i]
-		if k.Origin == last && len(out) > 0 { // most marks are of calls and schemas, between the template's quotes
+		if !foreign(k) {
+			continue
+		}
+		if k.Origin == last { // most marks are of calls and schemas, between the template's quotes
 			g.extend(&out[len(out)-1], int(k.End), from, text)
 			continue
 		}

@@ -21,9 +21,9 @@ const (
 	roles
 )
 
-func (r role) String() string {
-	return [roles]string{"system", "developer", "user", "assistant", "tool"}[r]
-}
+var roleNames = [roles]string{"system", "developer", "user", "assistant", "tool"}
+
+func (r role) String() string { return roleNames[r] }
 
 // abilities are what a template takes and shows.
 type abilities struct {

@@ -61,39 +61,33 @@ func (c *toolCache) init() {
 	c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 }
 
-// key is a digest of all that a list is made from. Its seeds are the process's own, so nobody can choose
-// tools that collide.
+// key is a digest of all that a list is made from: of the digests of each tool's texts, so that each is hashed in one
+// go. Its seeds are the process's own, so nobody can choose tools that collide.
 func (c *toolCache) key(tools []conv.ToolDef, name func(namespace, name string) string, describe bool) (key toolKey, size int) {
-	var h [2]maphash.Hash
-	for i := range h {
-		h[i].SetSeed(c.seeds[i])
-	}
-	var head [8]byte
-	put := func(s string, b []byte) {
-		n := len(s) + len(b)
-		size += n
-		binary.LittleEndian.PutUint64(head[:], uint64(n))
-		for i := range h {
-			_, _ = h[i].Write(head[:])
-			_, _ = h[i].WriteString(s)
-			_, _ = h[i].Write(b)
-		}
-	}
 	for i := range tools {
 		t := &tools[i]
-		flags := [3]byte{byte(t.Kind)}
-		if t.Deferred {
-			flags[1] = 1
-		}
-		if describe {
-			flags[2] = 1
-		}
-		put("", flags[:])
-		put(name(t.Namespace, t.Name), nil)
-		put(t.Description, nil)
-		put("", t.Schema)
+		size += len(t.Namespace) + len(t.Name) + len(t.Description) + len(t.Schema)
 	}
-	return toolKey{h[0].Sum64(), h[1].Sum64()}, size
+	sums := make([]byte, 0, len(tools)*(3*8+3))
+	for i, seed := range c.seeds {
+		sums = sums[:0]
+		for j := range tools {
+			t := &tools[j]
+			sums = binary.LittleEndian.AppendUint64(sums, maphash.String(seed, name(t.Namespace, t.Name)))
+			sums = binary.LittleEndian.AppendUint64(sums, maphash.String(seed, t.Description))
+			sums = binary.LittleEndian.AppendUint64(sums, maphash.Bytes(seed, t.Schema))
+			sums = append(sums, byte(t.Kind), bit(t.Deferred), bit(describe))
+		}
+		key[i] = maphash.Bytes(seed, sums)
+	}
+	return key, size
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // list converts tools, or gives the list that was made of the same ones before. describe says that the
