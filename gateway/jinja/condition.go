@@ -34,6 +34,20 @@ func (n *comparison) eval(st *state) (Value, error) {
 }
 
 func (n *comparison) holds(st *state) (bool, error) {
+	if len(n.ops) == 1 {
+		if r, ok := n.rest[0].(*constant); ok { // what templates do most
+			var tmp Value
+			l, err := st.ref(n.first, &tmp)
+			if err != nil {
+				return false, err
+			}
+			ok, err := st.related(n.ops[0], l, &r.v)
+			if err != nil {
+				return false, at(err, n.pos)
+			}
+			return ok, nil
+		}
+	}
 	var tmps [2]Value
 	l, err := st.ref(n.first, &tmps[1])
 	if err != nil {

@@ -169,11 +169,15 @@ func (g *page) call(i, j int, p *conv.ToolCall) call {
 	if id, ok := g.plan.ids[partKey{i, j}]; ok {
 		c.id = id
 	}
-	if p.Kind == conv.Custom {
+	switch {
+	case p.Kind == conv.Custom:
 		b := append(make([]byte, 0, len(p.Arguments)+16), `{"`+customParam+`": `...)
 		c.arguments = string(append(jsonscan.AppendString(b, p.Arguments), '}'))
-	} else if s := strings.TrimSpace(p.Arguments); s == "" || s == "null" {
-		c.arguments = "{}"
+	case strings.HasPrefix(p.Arguments, "{"): // as nearly all are
+	default:
+		if s := strings.TrimSpace(p.Arguments); s == "" || s == "null" {
+			c.arguments = "{}"
+		}
 	}
 	g.asked = append(g.asked, asked{p.ID, result{c.id, c.name, i}})
 	return c

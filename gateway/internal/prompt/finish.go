@@ -51,7 +51,7 @@ func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
 func (g *page) hidden() {
 	for i := range g.pieces {
 		p := &g.pieces[i]
-		if p.shown || p.aside || p.owner < 0 || p.what == ledger.Reasoning || p.what == ledger.Template || strings.TrimSpace(p.text) == "" {
+		if p.shown || p.aside || p.owner < 0 || p.what == ledger.Reasoning || p.what == ledger.Template || white(p.text) {
 			continue
 		}
 		g.lose("%s: the template does not show its %s", indexed("messages", int(p.owner)), p.what)
@@ -189,7 +189,13 @@ func (g *page) parts(text string) []ledger.Part {
 		if g.what(k) == ledger.Template {
 			continue
 		}
-		p, piece := g.partOf(k), g.piece(k)
+		piece := g.piece(k)
+		if from >= 0 && piece >= 0 && g.oneCall(from, piece) {
+			last, from = k.Origin, piece
+			g.extend(&out[len(out)-1], int(k.End), piece, text)
+			continue
+		}
+		p := g.partOf(k)
 		var q *ledger.Part
 		if n := len(out); n > 0 && out[n-1].Start < out[n-1].End {
 			q = &out[n-1]
@@ -208,6 +214,12 @@ func (g *page) parts(text string) []ledger.Part {
 		out = append(out, p)
 	}
 	return append(out, gone...)
+}
+
+// oneCall reports two pieces of one call: its name and its arguments.
+func (g *page) oneCall(a, b int32) bool {
+	p, q := &g.pieces[a], &g.pieces[b]
+	return p.what == ledger.Call && q.what == ledger.Call && p.owner == q.owner && p.part == q.part && p.turn == q.turn
 }
 
 // extend adds what stands in front of a byte to a part, bytes of a piece.
@@ -261,11 +273,9 @@ func (g *page) unshown() []ledger.Part {
 
 func (g *page) ledgerPart(piece int) ledger.Part {
 	p := &g.pieces[piece]
-	out := ledger.Part{Kind: p.what, Flags: p.flags, Message: int(p.turn), Part: int(p.part), Name: p.name}
+	out := ledger.Part{Kind: p.what, Flags: p.flags, Message: int(p.turn), Part: int(p.part) + folded*int(p.behind), Name: p.name}
 	if p.what == ledger.ToolSchema {
 		out.Message, out.Part = int(p.tool), 0
-	} else if out.Message < len(g.turns) {
-		out.Part += folded * max(0, int(p.owner)-g.turns[out.Message].message)
 	}
 	return out
 }

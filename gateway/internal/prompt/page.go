@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/gateway/internal/ledger"
@@ -20,6 +21,7 @@ type piece struct {
 	owner, part int32
 	tool        int32 // index, of a schema
 	turn        int32 // ordinal among the template's messages, once it is given to it
+	behind      int32 // how many messages stand between the first of that turn and the owner
 	kind        jinja.OriginKind
 	what        ledger.Kind // Template for what the host writes
 	flags       ledger.Flags
@@ -227,11 +229,19 @@ func empty(p []piece) bool {
 // blank reports pieces that are white space at most.
 func blank(p []piece) bool {
 	for i := range p {
-		if p[i].media || strings.TrimSpace(p[i].text) != "" {
+		if p[i].media || !white(p[i].text) {
 			return false
 		}
 	}
 	return true
+}
+
+// white reports a text that is white space at most, mostly by its first byte.
+func white(s string) bool {
+	if s != "" && s[0] > ' ' && s[0] < utf8.RuneSelf {
+		return false
+	}
+	return strings.TrimSpace(s) == ""
 }
 
 // recalled is the part of a reasoning that the message has not: it stands before all others.

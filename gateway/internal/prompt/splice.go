@@ -111,7 +111,7 @@ func (g *page) markAt(at int) int {
 func (g *page) whole(i int, t *Turn) bool {
 	if g.a.reasoning != "" {
 		for p := range g.of(i) {
-			if p.what == ledger.Reasoning && !p.shown && strings.TrimSpace(p.text) != "" {
+			if p.what == ledger.Reasoning && !p.shown && !white(p.text) {
 				return false
 			}
 		}

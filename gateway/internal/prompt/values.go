@@ -177,7 +177,8 @@ func (g *page) note(k int, pieces []piece) int {
 	from := len(g.pieces)
 	g.pieces = append(g.pieces, pieces...)
 	for i := from; i < len(g.pieces); i++ {
-		g.pieces[i].turn = int32(k)
+		p := &g.pieces[i]
+		p.turn, p.behind = int32(k), max(0, p.owner-int32(g.turns[k].message))
 	}
 	return from
 }
