@@ -199,12 +199,12 @@ func (m *model) encode(dst *vocab.Encoded, p *prompt.Prompt, guarded bool) {
 // to have said: a model that repeats what it read writes it in other tokens. A turn in the form that models write
 // has markers of its own.
 func untrustedOf(p *prompt.Prompt) []vocab.Span {
-	out := make([]vocab.Span, 0, len(p.Spans)/2+1) // the template's stand between them
+	out := make([]vocab.Span, 0, len(p.Kinds)/2+1) // the template's stand between them
 	next := 0                                      // of the splices
-	for i := range p.Spans {
-		s := &p.Spans[i]
-		from, to := int(s.Start), int(s.End)
-		switch s.Origin.Kind {
+	from, to := 0, 0
+	for _, s := range p.Kinds {
+		from, to = to, int(s.End)
+		switch s.Kind {
 		case jinja.FromUser, jinja.FromToolResult, jinja.FromToolSchema:
 		case jinja.FromAssistant:
 			for next < len(p.Splices) && p.Splices[next].To <= from {

@@ -182,13 +182,10 @@ func isFault(err error) bool {
 
 // renderedBy brings a plugin's prompt into the form of those that a template made.
 func (g *Gateway) renderedBy(req *conv.Request, r *plan.Rendered) *prompt.Prompt {
-	p := &prompt.Prompt{Text: r.Text, Next: len(req.Messages), Owner: ledger.OwnerPolicy, Spans: make([]jinja.Span, len(r.Spans))}
+	p := &prompt.Prompt{Text: r.Text, Next: len(req.Messages), Owner: ledger.OwnerPolicy, Kinds: make([]prompt.Stretch, len(r.Spans))}
 	last := 0 // where the last byte stands that is not the renderer's own
 	for i, s := range r.Spans {
-		p.Spans[i] = jinja.Span{
-			Start: int32(s.Start), End: int32(s.End),
-			Origin: jinja.Origin{Kind: originOf(s.Source), Message: int32(s.Message), Part: int32(s.Part)},
-		}
+		p.Kinds[i] = prompt.Stretch{End: int32(s.End), Kind: originOf(s.Source)}
 		if kind := partKind(req, s); kind != ledger.Template {
 			part := ledger.Part{Kind: kind, Message: s.Message, Part: s.Part, Start: s.Start, End: s.End}
 			if kind == ledger.Call {

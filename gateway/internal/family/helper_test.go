@@ -121,6 +121,7 @@ func (k *kin) render(tb testing.TB, req *conv.Request, policy string) *prompt.Pr
 // make renders, and fails unless origins, parts and splices lie in the text and in order.
 func (k *kin) make(tb testing.TB, in *prompt.Input) *prompt.Prompt {
 	tb.Helper()
+	in.Origins = true
 	p, err := k.model.Render(tb.Context(), in)
 	if err != nil {
 		tb.Fatalf("%s: %v", k.name, err)

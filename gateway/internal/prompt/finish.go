@@ -41,7 +41,9 @@ func (g *page) finish(text []byte, spans []jinja.Span) (*Prompt, error) {
 	if out.Start = g.plan.start; g.plan.tail != "" && !strings.HasSuffix(out.Text, g.plan.tail) {
 		out.Start = plan.StartAuto
 	}
-	out.Spans = g.origins()
+	if out.Kinds = g.kinds(); g.in.Origins {
+		out.Spans = g.origins()
+	}
 	out.Parts = g.parts(out.Text)
 	out.Missing, out.Lost = g.missing, g.lost
 	return out, nil
@@ -151,6 +153,20 @@ func lastBytes(s string, n int) string {
 		s = s[1:]
 	}
 	return s
+}
+
+// kinds are those of the marks.
+func (g *page) kinds() []Stretch {
+	out := make([]Stretch, 0, len(g.marks))
+	for i := range g.marks {
+		k := &g.marks[i]
+		if n := len(out); n > 0 && out[n-1].Kind == k.Origin.Kind && k.Origin.Kind != jinja.FromAssistant {
+			out[n-1].End = k.End
+			continue
+		}
+		out = append(out, Stretch{k.End, k.Origin.Kind})
+	}
+	return out
 }
 
 // origins are those of the marks, neighbours of one as one.

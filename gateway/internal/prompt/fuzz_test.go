@@ -54,7 +54,7 @@ func conversation(rng *rand.Rand, size int) *conv.Request {
 
 // input adds what a host knows: turns that are remembered, a plan that fits, a family that writes.
 func input(rng *rand.Rand, req *conv.Request) *prompt.Input {
-	in := &prompt.Input{Request: req, Sum: sum}
+	in := &prompt.Input{Request: req, Sum: sum, Origins: true}
 	if rng.IntN(2) == 0 {
 		in.Write = write
 	}

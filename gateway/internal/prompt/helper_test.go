@@ -45,6 +45,7 @@ func weather() conv.ToolDef {
 func covers(tb testing.TB, p *prompt.Prompt) {
 	tb.Helper()
 	at := 0
+	kinds(tb, p)
 	for i, s := range p.Spans {
 		if int(s.Start) != at || s.End <= s.Start {
 			tb.Fatalf("span %d is %+v, the one before ends at %d", i, s, at)
@@ -76,8 +77,32 @@ func covers(tb testing.TB, p *prompt.Prompt) {
 	}
 }
 
+// kinds fails unless Kinds are those of Spans.
+func kinds(tb testing.TB, p *prompt.Prompt) {
+	tb.Helper()
+	at, next := int32(0), 0
+	for i, s := range p.Kinds {
+		if s.End <= at {
+			tb.Fatalf("kind %d is %+v, the one before ends at %d", i, s, at)
+		}
+		for ; at < s.End && next < len(p.Spans); next++ {
+			q := &p.Spans[next]
+			if q.Start > at || q.Origin.Kind != s.Kind {
+				tb.Fatalf("kind %d is %+v, the origin there %+v", i, s, q)
+			}
+			if at = min(s.End, q.End); at < q.End {
+				break
+			}
+		}
+	}
+	if int(at) != len(p.Text) {
+		tb.Fatalf("the kinds end at %d of %d bytes", at, len(p.Text))
+	}
+}
+
 func render(tb testing.TB, m *prompt.Model, in *prompt.Input) *prompt.Prompt {
 	tb.Helper()
+	in.Origins = true
 	p, err := m.Render(tb.Context(), in)
 	if err != nil {
 		tb.Fatal(err)

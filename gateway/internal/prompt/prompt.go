@@ -50,6 +50,8 @@ type Input struct {
 	Write func(dst []byte, tail string, blocks []Block) []byte
 	// Turns gives what is remembered of an assistant message, nil where nothing is. The func may be nil.
 	Turns func(message int) *Turn
+	// Origins asks for Prompt.Spans.
+	Origins bool
 	// Prepared is called between preparing and rendering, for who measures the two; nil: nobody does.
 	Prepared func()
 	// Sum is Ledger.Sum, for Part.Canonical; nil: parts have none.
@@ -92,12 +94,21 @@ type Splice struct {
 	IDs      []uint32 // of the turn, as sampled; nil where they are not known
 }
 
+// Stretch is bytes of a prompt of one kind, from the end of the one before it on. Neighbours may be of one kind: those
+// of the assistant that come from different places. A long prompt has thousands, so it is small.
+type Stretch struct {
+	End  int32
+	Kind jinja.OriginKind
+}
+
 // Prompt is a rendered conversation.
 type Prompt struct {
 	Text string
-	// Spans are the origins of all of Text, in order. Message and Part are those of the request, of a tool's
-	// schema the index of the tool. Documents count as a user's message behind the last. What the request
-	// says in its template arguments is a user's, too.
+	// Kinds tell who wrote what of Text, from its first byte to its last.
+	Kinds []Stretch
+	// Spans are the origins of all of Text, in order, if they were asked for. Message and Part are those of the
+	// request, of a tool's schema the index of the tool. Documents count as a user's message behind the last. What
+	// the request says in its template arguments is a user's, too.
 	Spans   []jinja.Span
 	Splices []Splice // in order
 	Parts   []ledger.Part

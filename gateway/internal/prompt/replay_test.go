@@ -70,7 +70,7 @@ func replays(t *testing.T, m *prompt.Model, before []conv.Message, turn, then co
 	if tools {
 		req.Tools = []conv.ToolDef{weather()}
 	}
-	p1, err := m.Render(t.Context(), &prompt.Input{Request: req})
+	p1, err := m.Render(t.Context(), &prompt.Input{Request: req, Origins: true})
 	if err != nil {
 		return "refused: " + err.Error()
 	}
@@ -82,7 +82,7 @@ func replays(t *testing.T, m *prompt.Model, before []conv.Message, turn, then co
 		}
 		return nil
 	}
-	p2, err := m.Render(t.Context(), &prompt.Input{Request: &next, Turns: memory})
+	p2, err := m.Render(t.Context(), &prompt.Input{Request: &next, Turns: memory, Origins: true})
 	if err != nil {
 		return "refused then: " + err.Error()
 	}

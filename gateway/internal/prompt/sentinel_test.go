@@ -59,7 +59,7 @@ func TestNothingIsDropped(t *testing.T) {
 			if !tools {
 				r.Tools = nil
 			}
-			p, err := m.Render(t.Context(), &prompt.Input{Request: &r})
+			p, err := m.Render(t.Context(), &prompt.Input{Request: &r, Origins: true})
 			if f, ok := errors.AsType[*fault.Error](err); ok {
 				refusals[name] = f.Error()
 				continue
