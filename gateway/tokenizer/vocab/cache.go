@@ -85,18 +85,14 @@ func (c *Cache) encode(dst *Encoded, text string, g *Guard, written bool) {
 		}
 		return
 	}
-	w := walk{c: c, e: t.scratch.Get().(*encoder), text: text, g: g, written: written}
-	var b *ban
+	w := walk{c: c, e: t.scratch.Get().(*encoder), text: text, written: written}
 	if g != nil && g.Controls != nil && len(g.Untrusted) > 0 {
-		b = &ban{ids: g.Controls.ids, spans: g.Untrusted}
+		w.controls, w.untrusted = g.Controls, g.Untrusted
+		w.ban = ban{ids: g.Controls.ids, spans: g.Untrusted}
 	}
 	from := 0 // of the segment
-	for at, floor := 0, 0; ; {
-		id, start, end, next := t.raw.find(text, at, floor, b)
-		if id != NoToken && !t.special.has(id) {
-			at, floor = next, end
-			continue
-		}
+	for {
+		id, start, end := w.special()
 		if from < start {
 			w.segment(dst, from, start)
 		}
@@ -107,7 +103,7 @@ func (c *Cache) encode(dst *Encoded, text string, g *Guard, written bool) {
 		if written {
 			dst.write(t, dst.IDs[len(dst.IDs)-1:])
 		}
-		at, floor, from = next, end, end
+		from = end
 	}
 	t.done(w.e)
 }
@@ -117,11 +113,61 @@ type walk struct {
 	c       *Cache
 	e       *encoder
 	text    string
-	g       *Guard
 	written bool // the text of the ids is wanted too
+
+	controls  *Controls // nil: no guard
+	untrusted []Span    // not yet passed
+	ban       ban
+
+	at, floor int // where the search for special tokens goes on
 
 	spans []Span // working memory
 	bytes []byte
+}
+
+// special returns the next special token, NoToken at the end of the text.
+func (w *walk) special() (id uint32, start, end int) {
+	t := w.c.t
+	if w.controls != nil && t.apart {
+		return w.trusted()
+	}
+	var b *ban
+	if w.controls != nil {
+		b = &w.ban
+	}
+	for {
+		id, start, end, next := t.raw.find(w.text, w.at, w.floor, b)
+		if w.at, w.floor = next, end; id == NoToken || t.special.has(id) {
+			return id, start, end
+		}
+	}
+}
+
+// trusted is special where it is enough to look at the bytes that are trusted: no special token begins with one
+// that is not, and none that does hides another.
+func (w *walk) trusted() (id uint32, start, end int) {
+	trie := &w.c.t.raw.trie
+	spans := w.ban.spans
+	for w.at < len(w.text) {
+		to := len(w.text)
+		if spans = spans[first(spans, w.at):]; len(spans) > 0 {
+			if spans[0].From <= w.at {
+				w.at = spans[0].To
+				continue
+			}
+			to = min(to, spans[0].From)
+		}
+		i := trie.candidate(w.text[:to], w.at)
+		if w.at = i; i == to {
+			continue
+		}
+		w.ban.spans = spans
+		id, n := trie.match(w.text, i, &w.ban)
+		if w.at += max(n, 1); n > 0 && w.c.t.special.has(id) {
+			return id, i, i + n
+		}
+	}
+	return NoToken, len(w.text), len(w.text)
 }
 
 // segment appends the ids of text[from:to].
@@ -129,10 +175,13 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 	s := w.text[from:to]
 	key := segment{size: len(s), first: from == 0}
 	var spans []Span
-	if g := w.g; g != nil && g.Controls != nil && touches(g.Untrusted, from, to) {
-		key.guard = g.Controls
-		spans = within(w.spans[:0], g.Untrusted, from, to)
-		w.spans = spans
+	if w.controls != nil {
+		w.untrusted = w.untrusted[first(w.untrusted, from):]
+		if touches(w.untrusted, from, to) {
+			key.guard = w.controls
+			spans = within(w.spans[:0], w.untrusted, from, to)
+			w.spans = spans
+		}
 	}
 	start := len(dst.IDs)
 	var sh *shard

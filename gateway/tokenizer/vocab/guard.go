@@ -57,9 +57,17 @@ func (b *ban) forbids(id uint32, from, to int) bool {
 	return b != nil && b.ids.has(id) && (b.everywhere || touches(b.spans, from, to))
 }
 
+// first is the first of spans that ends behind from.
+func first(spans []Span, from int) int {
+	if len(spans) > 0 && spans[0].To > from { // who goes through a text has dropped those before
+		return 0
+	}
+	return sort.Search(len(spans), func(i int) bool { return spans[i].To > from })
+}
+
 // touches reports whether a span has a byte of from to to.
 func touches(spans []Span, from, to int) bool {
-	i := sort.Search(len(spans), func(i int) bool { return spans[i].To > from })
+	i := first(spans, from)
 	for ; i < len(spans) && spans[i].From < to; i++ {
 		if spans[i].From < spans[i].To {
 			return true
@@ -70,7 +78,7 @@ func touches(spans []Span, from, to int) bool {
 
 // within returns the parts of spans within from to to, counted from from.
 func within(dst, spans []Span, from, to int) []Span {
-	i := sort.Search(len(spans), func(i int) bool { return spans[i].To > from })
+	i := first(spans, from)
 	for ; i < len(spans) && spans[i].From < to; i++ {
 		dst = append(dst, Span{max(spans[i].From, from) - from, min(spans[i].To, to) - from})
 	}

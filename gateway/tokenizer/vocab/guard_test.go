@@ -118,7 +118,7 @@ func TestGuardBehindNormalizer(t *testing.T) {
 
 // conversation is a random text of turns with many parts that come again.
 func conversation(rng *rand.Rand) string {
-	parts := []string{"<|start|>", "<|end|>", "<think>", strings.Repeat("abc ab ", 20), strings.Repeat("x漢 ", 30), "ab", " ", "<|", "\n\n"}
+	parts := []string{"<|start|>", "<|end|>", "<think>", strings.Repeat("abc ab ", 20), strings.Repeat("x漢 ", 30), "ab", " ", "<|", "\n\n", "<|x|>"}
 	var b strings.Builder
 	for range 1 + rng.IntN(20) {
 		b.WriteString(parts[rng.IntN(len(parts))])
@@ -148,10 +148,22 @@ func list(ids []uint32) []byte {
 	return text
 }
 
-// The cache gives what encoding gives, and the text of that, under any guard, however small it is.
+// The cache gives what encoding gives, and the text of that, under any guard, however small it is: where markers
+// stand apart, and where they overlap or take blanks.
 func TestCache(t *testing.T) {
 	t.Parallel()
-	tok := build(t, bytesSpec())
+	for _, more := range [][]vocab.Added{nil, {{Text: "<|<|start|>"}, {Text: "k><|"}}, {{Text: "<|x|>", Special: true, LeftStrip: true}}} {
+		spec := bytesSpec()
+		for _, a := range more {
+			a.ID = uint32(len(spec.Tokens) + len(spec.Added))
+			spec.Added = append(spec.Added, a)
+		}
+		cached(t, build(t, spec))
+	}
+}
+
+func cached(t *testing.T, tok *vocab.Tokenizer) {
+	t.Helper()
 	controls := tok.Controls("<think>")
 	for _, limit := range []int{0, 8 << 10, 1 << 20} {
 		cache := tok.NewCache(limit)

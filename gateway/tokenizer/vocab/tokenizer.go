@@ -33,6 +33,7 @@ type Tokenizer struct {
 	before       []uint32
 	after        []uint32
 	cuttable     bool // text can be cut at special tokens and the parts taken for themselves
+	apart        bool // matches of raw never overlap, nor do they take more than their text
 	concatenates bool
 	scratch      sync.Pool
 	decimals     func() []uint64 // see newDecimals; made when somebody asks
@@ -159,6 +160,9 @@ func (t *Tokenizer) addTokens(s *Spec) {
 		raw = append(raw, a.Text)
 	}
 	t.raw.trie.seal(raw)
+	t.apart = t.raw.flags == nil && !slices.ContainsFunc(raw, func(text string) bool {
+		return t.raw.trie.candidate(text, 1) < len(text)
+	})
 	t.normalized.trie.seal(normalized)
 }
 
