@@ -120,9 +120,6 @@ type walk struct {
 	ban       ban
 
 	at, floor int // where the search for special tokens goes on
-
-	spans []Span // working memory
-	bytes []byte
 }
 
 // special returns the next special token, NoToken at the end of the text.
@@ -179,16 +176,14 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 		w.untrusted = w.untrusted[first(w.untrusted, from):]
 		if touches(w.untrusted, from, to) {
 			key.guard = w.controls
-			spans = within(w.spans[:0], w.untrusted, from, to)
-			w.spans = spans
+			spans = within(w.e.spans[:0], w.untrusted, from, to)
+			w.e.spans = spans
 		}
 	}
 	start := len(dst.IDs)
 	var sh *shard
 	if len(s) >= minSegment {
-		for i, seed := range w.c.seeds {
-			key.sum[i] = w.hash(seed, s, spans)
-		}
+		key.sum = w.hash(s, spans)
 		sh = &w.c.shards[key.sum[0]%shards]
 		if ids, text, ok := sh.get(key); ok {
 			dst.IDs = append(dst.IDs, ids...)
@@ -197,8 +192,8 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 			case text != nil:
 				dst.lend(text)
 			default:
-				w.bytes = w.c.t.appendIDs(w.bytes[:0], ids)
-				text = slices.Clone(w.bytes)
+				w.e.bytes = w.c.t.appendIDs(w.e.bytes[:0], ids)
+				text = slices.Clone(w.e.bytes)
 				dst.lend(text)
 				sh.put(key, ids, text)
 			}
@@ -218,18 +213,25 @@ func (w *walk) segment(dst *Encoded, from, to int) {
 }
 
 // hash is that of a segment and the untrusted spans in it.
-func (w *walk) hash(seed maphash.Seed, s string, spans []Span) uint64 {
-	sum := maphash.String(seed, s)
+func (w *walk) hash(s string, spans []Span) (sum [2]uint64) {
+	for i, seed := range w.c.seeds {
+		sum[i] = maphash.String(seed, s)
+	}
 	if len(spans) == 0 {
 		return sum
 	}
-	b := binary.LittleEndian.AppendUint64(w.bytes[:0], sum)
-	for _, sp := range spans {
-		b = binary.LittleEndian.AppendUint64(b, uint64(sp.From))
-		b = binary.LittleEndian.AppendUint64(b, uint64(sp.To))
+	b := w.e.bytes[:0]
+	for _, n := range sum {
+		b = binary.LittleEndian.AppendUint64(b, n)
 	}
-	w.bytes = b
-	return maphash.Bytes(seed, b)
+	for _, sp := range spans {
+		b = binary.LittleEndian.AppendUint64(b, uint64(sp.From)<<32|uint64(sp.To)) // a segment has less than 4 GiB
+	}
+	w.e.bytes = b
+	for i, seed := range w.c.seeds {
+		sum[i] = maphash.Bytes(seed, b)
+	}
+	return sum
 }
 
 func (s *shard) get(key segment) (ids []uint32, text []byte, ok bool) {

@@ -17,6 +17,9 @@ type encoder struct {
 	free    [][]byte // buffers not in use
 	not     bitset   // ids that the model may not make of this stretch
 	ban     ban
+
+	spans []Span // of the cache, as are bytes
+	bytes []byte
 }
 
 func (e *encoder) buffer() []byte {
@@ -34,7 +37,7 @@ func (e *encoder) release(b []byte) { e.free = append(e.free, b) }
 const maxKept = 8 << 20
 
 func (t *Tokenizer) done(e *encoder) {
-	kept := cap(e.merger.ids)*4 + cap(e.merger.list)*24 + cap(e.merger.heap)*8 + cap(e.lattice.best)*24 + cap(e.parts)*24
+	kept := cap(e.spans)*16 + cap(e.bytes) + cap(e.merger.ids)*4 + cap(e.merger.list)*24 + cap(e.merger.heap)*8 + cap(e.lattice.best)*24 + cap(e.parts)*24
 	for _, b := range e.free {
 		kept += cap(b)
 	}
