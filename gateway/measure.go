@@ -15,7 +15,8 @@ import (
 	"github.com/weirgate/weir/gateway/internal/turn"
 )
 
-// Cost is what one step of a request takes, on average.
+// Cost is what one step of a request takes, on average: the processor time of this process, the collection of what
+// it leaves behind included, or where the system does not tell that, the time that passes.
 type Cost struct {
 	Step string
 	Time time.Duration
@@ -24,16 +25,16 @@ type Cost struct {
 // steps are those of a prompt, in order.
 var steps = [...]string{"decode", "history", "plan", "prepare", "render", "tokenize", "ledger", "hand-over"}
 
-// MeasurePrompt runs a chat completions request so many times through the steps from its body to the engine, and
-// returns what each takes. hand-over ends when the engine has answered the request with its headers. The key is that
-// of a tenant.
-func (g *Gateway) MeasurePrompt(ctx context.Context, key string, body []byte, rounds int) ([]Cost, error) {
+// MeasurePrompt runs chat completions requests, one after the other and then from the first on again, through the
+// steps from the body to the engine, and returns what each takes. hand-over ends when the engine has answered the
+// request with its headers. The key is that of a tenant. Nothing else should be done meanwhile.
+func (g *Gateway) MeasurePrompt(ctx context.Context, key string, bodies [][]byte, rounds int) ([]Cost, error) {
 	costs := make([]Cost, len(steps))
 	for i, name := range steps {
 		costs[i].Step = name
 	}
-	for range rounds {
-		if err := g.measure(ctx, key, body, costs); err != nil {
+	for i := range rounds {
+		if err := g.measure(ctx, key, bodies[i%len(bodies)], costs); err != nil {
 			return nil, err
 		}
 	}
@@ -45,10 +46,10 @@ func (g *Gateway) MeasurePrompt(ctx context.Context, key string, body []byte, ro
 
 // measure adds what each step of one request takes.
 func (g *Gateway) measure(ctx context.Context, key string, body []byte, costs []Cost) error {
-	last, step := time.Now(), 0
+	last, step := processTime(), 0
 	done := func() {
-		now := time.Now()
-		costs[step].Time += now.Sub(last)
+		now := processTime()
+		costs[step].Time += now - last
 		last = now
 		step++
 	}

@@ -44,6 +44,8 @@ func TestBench(t *testing.T) {
 		{"render what raises", "bench render --time 1ms --template " + raises, 1, "", "not today"},
 		{"render without variables", "bench render --template " + template + " --vars " + prompt, 1, "", "chat.jinja"},
 		{"render for too long", "bench render --time 1h --template " + template, 2, "", "at most 1m"},
+		{"prompt of nothing", "bench prompt --request " + file("none.json", " \n"), 1, "", "no request"},
+		{"prompt cut short", "bench prompt --request " + file("cut.json", `{"model": "m"} {"model"`), 1, "", "request 2, before byte"},
 		{"tokenize", "bench tokenize --time 1ms --tokenizer " + tokenizer + " --text " + prompt, 0, "4 bytes, 2 tokens", ""},
 		{"tokenize its own conversation", "bench tokenize --time 1ms --tokenizer " + dir, 0, "cold: the first text", ""},
 		{"tokenize nothing", "bench tokenize", 2, "", "want --tokenizer"},

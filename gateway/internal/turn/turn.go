@@ -25,8 +25,8 @@ type Prompt struct {
 	Text     string
 	IDs      []uint32
 	IDsText  [][]byte // see engines.Request
-	Tokens   int    // length in tokens
-	Estimate bool   // Tokens is a guess: there is no vocabulary here
+	Tokens   int      // length in tokens
+	Estimate bool     // Tokens is a guess: there is no vocabulary here
 	Start    []byte
 	Prefill  string // of an answer that the prompt begins: what the parser reads before the model's output
 	Stops    []string

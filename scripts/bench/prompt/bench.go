@@ -174,11 +174,11 @@ func (b *bench) measure(ctx context.Context) (*results, error) {
 			return nil, err
 		}
 		rep.add(kind, rows)
+		if b.weir != nil && b.binary != "" {
+			rep.parts(b.parts(ctx, req, kind))
+		}
 	}
 	rep.Units = b.units
-	if b.weir != nil {
-		rep.parts(b.parts(ctx, req))
-	}
 	return rep, nil
 }
 

@@ -149,6 +149,14 @@ func (m *message) size() int {
 	return n
 }
 
+// changing are the slots in which two requests of a kind differ.
+func (r *request) changing(kind string) []int {
+	if kind == kindShared {
+		return r.slots[r.tail:]
+	}
+	return r.slots
+}
+
 // patch puts digits into slots, in each of them others for every n below 100,000,000: what n is multiplied
 // with has no divisor in common with 10.
 func patch(body []byte, slots []int, n uint64) {

@@ -70,10 +70,7 @@ func (l *load) run(ctx context.Context, j *job) rawhttp.Outcome {
 	if c.raw, err = rawhttp.BodyOf(appendAnswer(nil, len(req.JSON))); err != nil {
 		return rawhttp.Outcome{Error: err.Error()}
 	}
-	slots := req.slots
-	if j.Kind == kindShared {
-		slots = slots[req.tail:]
-	}
+	slots := req.changing(j.Kind)
 	posts, bodies := make([][]byte, j.Clients), make([][]byte, j.Clients)
 	for i := range posts {
 		posts[i] = rawhttp.Post(j.Addr, j.Path, req.JSON)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,13 @@ import (
 // partsTimeout bounds weir's own account of a request.
 const partsTimeout = 2 * time.Minute
 
-// account is what `weir bench prompt` prints: the steps of one request, in milliseconds.
+// How many requests the steps are measured with. Each is another one, as in the load.
+const (
+	stepRounds = 50
+	stepWarm   = 3 // that weir runs before
+)
+
+// account is what `weir bench prompt` prints: the steps of one request, in milliseconds of CPU.
 type account struct {
 	Parts []part  `json:"parts"`
 	Total float64 `json:"total_ms"`
@@ -28,15 +35,20 @@ type part struct {
 	MS   float64 `json:"ms"`
 }
 
-// parts asks weir what each step of the request takes.
-func (b *bench) parts(ctx context.Context, req *request) (*account, error) {
-	file := filepath.Join(b.Dir(), "request.json")
-	if err := os.WriteFile(file, req.JSON, 0o600); err != nil {
+// parts asks weir what each step of requests of a kind takes.
+func (b *bench) parts(ctx context.Context, req *request, kind string) (*account, error) {
+	file := filepath.Join(b.Dir(), "requests.json")
+	var all []byte
+	for n := range uint64(stepRounds + stepWarm) {
+		patch(req.JSON, req.changing(kind), n)
+		all = append(append(all, req.JSON...), '\n')
+	}
+	if err := os.WriteFile(file, all, 0o600); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, partsTimeout)
 	defer cancel()
-	out, err := b.Command(ctx, b.binary, "bench", "prompt", "--config", b.ConfigFile(), "--request", file, "--json").Output()
+	out, err := b.Command(ctx, b.binary, "bench", "prompt", "--config", b.ConfigFile(), "--request", file, "--rounds", strconv.Itoa(stepRounds), "--json").Output()
 	if err != nil {
 		if e, ok := errors.AsType[*exec.ExitError](err); ok {
 			said, _, _ := strings.Cut(strings.TrimSpace(string(e.Stderr)), "\n")

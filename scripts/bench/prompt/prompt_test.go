@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -319,7 +320,7 @@ func TestCountTokens(t *testing.T) {
 // TestParts runs a program in weir's place.
 func TestParts(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
-		"parts":      {`[ "$1 $2 $3 $5 $7" = "bench prompt --config --request --json" ] && [ -s "$6" ] && echo '{"parts":[{"name":"decode","ms":0.5}],"total_ms":2}'`, ""},
+		"parts":      {`[ "$1 $2 $3 $5 $7 $8 $9" = "bench prompt --config --request --rounds 50 --json" ] && [ "$(sort -u "$6" | wc -l)" = 53 ] && echo '{"parts":[{"name":"decode","ms":0.5}],"total_ms":2}'`, ""},
 		"no command": {"echo weir: unknown command >&2; echo usage >&2; exit 2", "unknown command"},
 		"no JSON":    {"echo parts", "invalid character"},
 		"no parts":   {"echo {}", "no parts"},
@@ -332,7 +333,7 @@ func TestParts(t *testing.T) {
 		if err := os.WriteFile(b.binary, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		a, err := b.parts(t.Context(), newTestRequest(t, smallText))
+		a, err := b.parts(t.Context(), newTestRequest(t, smallText), kindShared)
 		switch {
 		case c.want == "":
 			if err != nil || len(a.Parts) != 1 || a.Parts[0] != (part{"decode", 0.5}) || a.Total != 2 {
@@ -346,29 +347,31 @@ func TestParts(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	r := results{Prompt: promptIDs, Units: 61_000, NoAccount: "no such command"}
+	r := results{Prompt: promptIDs, Units: 61_000}
 	r.add(kindShared, []row{
 		{Gateway: gatewayProxy, Rounds: []sample{{PerSecond: 1700, CPU: 0.4}}},
 		{Gateway: gatewayStream, Rounds: []sample{{PerSecond: 900, CPU: 1.5}, {PerSecond: 1200, CPU: 0.8}, {PerSecond: 1100, CPU: 1.1}}},
 	})
-	r.add(kindUnique, []row{{Gateway: gatewayWhole, Rounds: []sample{{PerSecond: 600, CPU: 2.9}}}})
-	if got := r.Kinds[0].Rows[1]; got.Median.PerSecond != 1100 || got.Median.CPU != 1.1 || got.CPULow != 0.8 || got.CPUHigh != 1.5 || len(got.Misses) != 1 {
+	r.parts(&account{Parts: []part{{"decode", 0.5}}, Total: 1.25}, nil)
+	r.add(kindUnique, []row{{Gateway: gatewayWhole, Rounds: []sample{{PerSecond: 499, CPU: 2.9}}}})
+	r.parts(nil, errors.New("no such command"))
+	if got := r.Kinds[0].Rows[1]; got.Median.PerSecond != 1100 || got.Median.CPU != 1.1 || got.CPULow != 0.8 || got.CPUHigh != 1.5 || got.Missed || !r.Kinds[1].Rows[0].Missed {
 		t.Errorf("got %+v", got)
 	}
 	var b strings.Builder
 	if err := r.write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"prompts of 61000 tokens", "missed: CPU", "met", "is not known: no such command", "ReverseProxy"} {
+	for _, want := range []string{"prompts of 61000 tokens", "1.250   missed", "met", "is not known: no such command", "ReverseProxy"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
 	}
 	r = results{Prompt: promptText}
-	r.parts(&account{Parts: []part{{"decode", 0.25}}, Total: 0.75}, nil)
 	r.add(kindUnique, []row{{Gateway: gatewayWhole, Rounds: []sample{{PerSecond: 1}}}})
+	r.parts(&account{Parts: []part{{"decode", 0.25}}, Total: 0.75}, nil)
 	b.Reset()
-	if err := r.write(&b); err != nil || !strings.Contains(b.String(), "decode   0.250") || strings.Contains(b.String(), "missed") {
+	if err := r.write(&b); err != nil || !strings.Contains(b.String(), "0.250   0.750") || strings.Contains(b.String(), "missed") {
 		t.Errorf("error %v, got\n%s", err, b.String())
 	}
 }
