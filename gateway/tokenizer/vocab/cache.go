@@ -141,31 +141,40 @@ func (w *walk) special() (id uint32, start, end int) {
 }
 
 // trusted is special where it is enough to look at the bytes that are trusted: no special token begins with one
-// that is not, and none that does hides another.
+// that is not, and none that does hides another. They may be the quotes of a template, thousands in a long prompt.
 func (w *walk) trusted() (id uint32, start, end int) {
 	trie := &w.c.t.raw.trie
-	spans := w.ban.spans
-	for w.at < len(w.text) {
+	for {
 		to := len(w.text)
-		if spans = spans[first(spans, w.at):]; len(spans) > 0 {
-			if spans[0].From <= w.at {
-				w.at = spans[0].To
-				continue
+		if len(w.ban.spans) > 0 {
+			to = min(to, w.ban.spans[0].From)
+		}
+		for w.at < to {
+			i := w.at
+			if to-i > shortStretch {
+				i = trie.candidate(w.text[:to], i)
+			} else {
+				for i < to && trie.root[w.text[i]] == 0 {
+					i++
+				}
 			}
-			to = min(to, spans[0].From)
+			if w.at = i; i == to {
+				break
+			}
+			id, n := trie.match(w.text, i, &w.ban)
+			if w.at += max(n, 1); n > 0 && w.c.t.special.has(id) {
+				return id, i, i + n
+			}
 		}
-		i := trie.candidate(w.text[:to], w.at)
-		if w.at = i; i == to {
-			continue
+		if len(w.ban.spans) == 0 {
+			return NoToken, len(w.text), len(w.text)
 		}
-		w.ban.spans = spans
-		id, n := trie.match(w.text, i, &w.ban)
-		if w.at += max(n, 1); n > 0 && w.c.t.special.has(id) {
-			return id, i, i + n
-		}
+		w.at, w.ban.spans = max(w.at, w.ban.spans[0].To), w.ban.spans[1:]
 	}
-	return NoToken, len(w.text), len(w.text)
 }
+
+// shortStretch is what is searched byte by byte.
+const shortStretch = 32
 
 // segment appends the ids of text[from:to].
 func (w *walk) segment(dst *Encoded, from, to int) {
