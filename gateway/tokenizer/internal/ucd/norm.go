@@ -4,8 +4,10 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Form is a Unicode normalization form.
@@ -125,7 +127,7 @@ func (n *Normalizer) Form() Form { return n.form }
 func (n *Normalizer) Normal(s string) bool {
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
-			i++
+			i += ascii(s[i:])
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -135,6 +137,18 @@ func (n *Normalizer) Normal(s string) bool {
 		i += size
 	}
 	return true
+}
+
+// ascii is how many ASCII characters s, which begins with one, begins with, or some of them.
+func ascii(s string) int {
+	b := unsafe.Slice(unsafe.StringData(s), len(s))
+	n := 0
+	for ; n+8 <= len(b); n += 8 {
+		if high := binary.LittleEndian.Uint64(b[n:]) & 0x8080808080808080; high != 0 {
+			return n + bits.TrailingZeros64(high)/8
+		}
+	}
+	return max(n, 1)
 }
 
 // Append appends s in n's form to dst. s is valid UTF-8.
