@@ -21,7 +21,7 @@ import (
 const maxRequests = 64 << 20
 
 // warmRequests are not measured: what is the first of its kind costs more.
-const warmRequests = 3
+const warmRequests = 20
 
 // benchPrompt is `weir bench prompt`.
 func benchPrompt(ctx context.Context, e Env, fs *flag.FlagSet) int {

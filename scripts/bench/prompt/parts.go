@@ -20,8 +20,8 @@ const partsTimeout = 2 * time.Minute
 
 // How many requests the steps are measured with. Each is another one, as in the load.
 const (
-	stepRounds = 50
-	stepWarm   = 3 // that weir runs before
+	stepRounds = 200
+	stepWarm   = 20 // that weir runs before
 )
 
 // account is what `weir bench prompt` prints: the steps of one request, in milliseconds of CPU.

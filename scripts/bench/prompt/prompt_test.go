@@ -320,7 +320,7 @@ func TestCountTokens(t *testing.T) {
 // TestParts runs a program in weir's place.
 func TestParts(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
-		"parts":      {`[ "$1 $2 $3 $5 $7 $8 $9" = "bench prompt --config --request --rounds 50 --json" ] && [ "$(sort -u "$6" | wc -l)" = 53 ] && echo '{"parts":[{"name":"decode","ms":0.5}],"total_ms":2}'`, ""},
+		"parts":      {`[ "$1 $2 $3 $5 $7 $8 $9" = "bench prompt --config --request --rounds 200 --json" ] && [ "$(sort -u "$6" | wc -l)" = 220 ] && echo '{"parts":[{"name":"decode","ms":0.5}],"total_ms":2}'`, ""},
 		"no command": {"echo weir: unknown command >&2; echo usage >&2; exit 2", "unknown command"},
 		"no JSON":    {"echo parts", "invalid character"},
 		"no parts":   {"echo {}", "no parts"},
