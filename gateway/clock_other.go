@@ -4,5 +4,5 @@ package gateway
 
 import "time"
 
-// processTime is the time of day.
-func processTime() time.Duration { return time.Duration(time.Now().UnixNano()) }
+// threadTime is the time of day.
+func threadTime() time.Duration { return time.Duration(time.Now().UnixNano()) }

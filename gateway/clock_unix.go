@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processTime is the processor time that this process has had.
-func processTime() time.Duration {
+// threadTime is the processor time that the calling thread has had.
+func threadTime() time.Duration {
 	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
 		return time.Duration(time.Now().UnixNano())
 	}
 	return time.Duration(t.Nano())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/weirgate/weir/engines"
@@ -15,8 +16,8 @@ import (
 	"github.com/weirgate/weir/gateway/internal/turn"
 )
 
-// Cost is what one step of a request takes, on average: the processor time of this process, the collection of what
-// it leaves behind included, or where the system does not tell that, the time that passes.
+// Cost is what one step of a request takes, on average: the processor time of the thread that does it, or where the
+// system does not tell that, the time that passes.
 type Cost struct {
 	Step string
 	Time time.Duration
@@ -33,6 +34,8 @@ func (g *Gateway) MeasurePrompt(ctx context.Context, key string, bodies [][]byte
 	for i, name := range steps {
 		costs[i].Step = name
 	}
+	runtime.LockOSThread() // each thread has a clock of its own
+	defer runtime.UnlockOSThread()
 	for i := range rounds {
 		if err := g.measure(ctx, key, bodies[i%len(bodies)], costs); err != nil {
 			return nil, err
@@ -46,9 +49,9 @@ func (g *Gateway) MeasurePrompt(ctx context.Context, key string, bodies [][]byte
 
 // measure adds what each step of one request takes.
 func (g *Gateway) measure(ctx context.Context, key string, body []byte, costs []Cost) error {
-	last, step := processTime(), 0
+	last, step := threadTime(), 0
 	done := func() {
-		now := processTime()
+		now := threadTime()
 		costs[step].Time += now - last
 		last = now
 		step++

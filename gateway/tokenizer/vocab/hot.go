@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// The hot words of one encoder: 8 K of up to 16 bytes and 3 ids, 256 KB in all.
+// The hot words of one encoder: 16 K of up to 16 bytes and 3 ids, 512 KB in all.
 const (
-	hotBits  = 13
+	hotBits  = 14
 	hotBytes = 16
 	hotIDs   = 3
 )
