@@ -140,29 +140,23 @@ func (w *walk) special() (id uint32, start, end int) {
 	}
 }
 
-// trusted is special where it is enough to look at the bytes that are trusted: no special token begins with one
-// that is not, and none that does hides another. They may be the quotes of a template, thousands in a long prompt.
+// trusted is special where it is enough to look at the bytes that are trusted: no special token has one that is not,
+// and nothing else hides one. Most stretches of such bytes are quotes of a template, thousands in a long prompt, and
+// too short for any.
 func (w *walk) trusted() (id uint32, start, end int) {
-	trie := &w.c.t.raw.trie
+	t := w.c.t
 	for {
 		to := len(w.text)
 		if len(w.ban.spans) > 0 {
 			to = min(to, w.ban.spans[0].From)
 		}
-		for w.at < to {
-			i := w.at
-			if to-i > shortStretch {
-				i = trie.candidate(w.text[:to], i)
-			} else {
-				for i < to && trie.root[w.text[i]] == 0 {
-					i++
-				}
-			}
-			if w.at = i; i == to {
+		for last := to - t.shortest + 1; w.at < last; {
+			i := t.raw.trie.candidate(w.text[:last], w.at)
+			if w.at = i; i == last {
 				break
 			}
-			id, n := trie.match(w.text, i, &w.ban)
-			if w.at += max(n, 1); n > 0 && w.c.t.special.has(id) {
+			id, n := t.raw.trie.match(w.text, i, &w.ban)
+			if w.at += max(n, 1); n > 0 && t.special.has(id) {
 				return id, i, i + n
 			}
 		}
@@ -172,9 +166,6 @@ func (w *walk) trusted() (id uint32, start, end int) {
 		w.at, w.ban.spans = max(w.at, w.ban.spans[0].To), w.ban.spans[1:]
 	}
 }
-
-// shortStretch is what is searched byte by byte.
-const shortStretch = 32
 
 // segment appends the ids of text[from:to].
 func (w *walk) segment(dst *Encoded, from, to int) {

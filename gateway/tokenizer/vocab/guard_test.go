@@ -152,6 +152,11 @@ func list(ids []uint32) []byte {
 // stand apart, and where they overlap or take blanks.
 func TestCache(t *testing.T) {
 	t.Parallel()
+	plain := bytesSpec()
+	for i := range plain.Added {
+		plain.Added[i].Special = false
+	}
+	cached(t, build(t, plain))
 	for _, more := range [][]vocab.Added{nil, {{Text: "<|<|start|>"}, {Text: "k><|"}}, {{Text: "<|x|>", Special: true, LeftStrip: true}}} {
 		spec := bytesSpec()
 		for _, a := range more {

@@ -34,6 +34,7 @@ type Tokenizer struct {
 	after        []uint32
 	cuttable     bool // text can be cut at special tokens and the parts taken for themselves
 	apart        bool // matches of raw never overlap, nor do they take more than their text
+	shortest     int  // bytes of the shortest special token
 	concatenates bool
 	scratch      sync.Pool
 	decimals     func() []uint64 // see newDecimals; made when somebody asks
@@ -137,7 +138,7 @@ func (t *Tokenizer) addTokens(s *Spec) {
 	if size > len(t.tokens) {
 		t.tokens = append(slices.Grow(slices.Clone(t.tokens), size-len(t.tokens)), make([]string, size-len(t.tokens))...)
 	}
-	t.special = newBitset(size)
+	t.special, t.shortest = newBitset(size), maxAddedLen+1
 	var raw, normalized []string
 	t.cuttable = cuttable(s.Added)
 	for _, a := range s.Added {
@@ -147,6 +148,7 @@ func (t *Tokenizer) addTokens(s *Spec) {
 		t.addedIDs[a.Text] = a.ID
 		if a.Special {
 			t.special.add(a.ID)
+			t.shortest = min(t.shortest, len(a.Text))
 		}
 		if a.Normalized {
 			text := t.normalizeAll(a.Text)
