@@ -60,7 +60,7 @@ func TestOrigins(t *testing.T) {
 		{"percent", "{{ '%s|%5s|%.2s' % (u, a, u) }}", "(Hi, You)|   <as>|(Hi)"},
 		{"format", "{{ '{}:{x:>4}'.format(u, x=a) }}", "(Hi, You):  <as>"},
 		{"indent", "{{ ('l\n' ~ u)|indent(2) }}", "l\n  (Hi, You)"},
-		{"tojson", "{{ tool|tojson }}", `{"[name]": "[f]", "[n]": 1.5, "[d]": "[a\nb]"}`},
+		{"tojson", "{{ tool|tojson }}", `{"[name": "f", "n": 1.5, "d": "a\nb]"}`},
 		{"repr", "{{ [u] }}{{ {'k': a} }}", "['(Hi, You)']{'k': '<as>'}"},
 		{"keys", "{% for k in tool %}{{ k }}{% endfor %}{% for k, v in tool|items %}{{ v }}{% endfor %}", `[namendf]1.5[a` + "\n" + `b]`},
 		{"escape", "{{ ('<' ~ u)|e }}", "&lt;(Hi, You)"},

@@ -33,13 +33,36 @@ func (st *state) dump(b *builder, v Value, a *args) error {
 	if err := d.options(a); err != nil {
 		return err
 	}
+	b.close()
+	first := len(b.runs)
 	if err := d.value(v, 0); err != nil {
 		return err
 	}
+	b.close()
+	b.runs = append(b.runs[:first], whole(b.runs[first:])...)
 	if err := d.over(); err != nil {
 		return err
 	}
 	return st.grow(len(b.buf) - d.from)
+}
+
+// whole makes one run of those of a tool's definition, with what stands between its strings in JSON: that is the
+// tool's as well, and a long list of tools has thousands.
+func whole(runs []run) []run {
+	out := runs[:0]
+	for _, r := range runs {
+		n := len(out)
+		switch {
+		case n > 0 && out[n-1].org == r.org:
+			out[n-1].end = r.end
+		case n > 1 && out[n-1].org == 0 && out[n-2].org == r.org && OriginKind(r.org>>56) == FromToolSchema:
+			out = out[:n-1]
+			out[n-2].end = r.end
+		default:
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // over is the error of a text that is too long.
