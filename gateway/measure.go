@@ -12,12 +12,13 @@ import (
 	"github.com/weirgate/weir/gateway/internal/canon"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/ledger"
+	"github.com/weirgate/weir/gateway/internal/plughost"
 	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/turn"
 )
 
-// Cost is what one step of a request takes, on average: the processor time of the thread that does it, or where the
-// system does not tell that, the time that passes.
+// Cost is what one step of a request takes, on average: the processor time of the thread that does it, 0 where the
+// system does not tell that.
 type Cost struct {
 	Step string
 	Time time.Duration
@@ -49,9 +50,9 @@ func (g *Gateway) MeasurePrompt(ctx context.Context, key string, bodies [][]byte
 
 // measure adds what each step of one request takes.
 func (g *Gateway) measure(ctx context.Context, key string, body []byte, costs []Cost) error {
-	last, step := threadTime(), 0
+	last, step := plughost.ThreadTime(), 0
 	done := func() {
-		now := threadTime()
+		now := plughost.ThreadTime()
 		costs[step].Time += now - last
 		last = now
 		step++

@@ -15,7 +15,8 @@ import (
 // the usual: so a call gets it in slices, and from the second slice on the clock counts, too. A unit is worth
 // three quarters of a nanosecond, which is two to three times what usual code takes. No unit counts for more than
 // the slowest there is: on a virtual machine the thread's clock also runs while the host has given the processor
-// to another, for milliseconds at a time, and that is not the guest's doing.
+// to another, for milliseconds at a time, and that is not the guest's doing. Where threads have no clock, fuel alone
+// ends a call.
 const (
 	slice     = sandbox.Slice
 	headStart = 100 * time.Microsecond
@@ -89,7 +90,7 @@ func (a *allowance) refill() {
 	if !a.timed {
 		runtime.LockOSThread() // until the end of the call, since each thread has a clock of its own
 	}
-	if a.turn(threadTime(), now, more) {
+	if a.turn(ThreadTime(), now, more) {
 		a.late = true
 		panic(errTime)
 	}

@@ -4,6 +4,5 @@ package plughost
 
 import "time"
 
-// threadTime stands still where no thread has a clock of its own: fuel alone ends a call there, since one may wait
-// for a processor for long.
-func threadTime() time.Duration { return 0 }
+// ThreadTime is the processor time that the calling thread has had: 0, since the system does not tell.
+func ThreadTime() time.Duration { return 0 }

@@ -42,9 +42,6 @@ func (p *Plugin) Instances() int {
 // RaceDetector tells that the race detector runs, which makes everything ten times slower.
 const RaceDetector = raceDetector
 
-// ThreadTime is the processor time that the calling thread has had.
-func ThreadTime() time.Duration { return threadTime() }
-
 // Clock is the account of one call's time: so much fuel is allowed, and the first slice is spent.
 func Clock(fuel int64) (turn func(clock time.Duration, left, more int64) (over bool)) {
 	a := &allowance{}
