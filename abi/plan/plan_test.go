@@ -126,6 +126,9 @@ func TestParseOutlineRefuses(t *testing.T) {
 		"too many rows":       put(4, plan.MaxRows+1),
 		"switches too long":   put(8, 1<<32-1),
 		"a name elsewhere":    put(16+2*24+12, 1<<32-1),
+		"a message of two roles": plan.AppendOutline(nil, &plan.Outline{Rows: []plan.Row{
+			{Message: 4, Kind: 1, Role: 4}, {Message: 4, Part: 1, Kind: 2, Role: 3},
+		}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if o, err := plan.ParseOutline(b); !errors.Is(err, plan.ErrFormat) {

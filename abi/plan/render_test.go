@@ -189,22 +189,32 @@ func TestParseRenderInputRefuses(t *testing.T) {
 	}
 	row, tool := 32, 32+8*32
 	for name, b := range map[string][]byte{
-		"nothing":               nil,
-		"half a header":         good[:31],
-		"cut":                   good[:len(good)-1],
-		"bytes behind":          append(bytes.Clone(good), 0),
-		"another version":       put(0, 2),
-		"more rows than sent":   put(4, 9),
-		"too many rows":         put(4, plan.MaxRows+1),
-		"rows without end":      put(4, 1<<32-1),
-		"too many tools":        put(8, plan.MaxTools+1),
-		"switches too long":     put(12, 1<<32-1),
-		"unknown content":       put(24, 8),
-		"reserved":              put(28, 1),
-		"a name elsewhere":      put(row+4*32+12, 1<<32-1),
-		"an id elsewhere":       put(row+4*32+24, 1<<32-1),
-		"a reserved half":       put(row+4*32+28, 6|1<<16),
-		"text elsewhere":        put(row+20, 1<<32-1),
+		"nothing":             nil,
+		"half a header":       good[:31],
+		"cut":                 good[:len(good)-1],
+		"bytes behind":        append(bytes.Clone(good), 0),
+		"another version":     put(0, 2),
+		"more rows than sent": put(4, 9),
+		"too many rows":       put(4, plan.MaxRows+1),
+		"rows without end":    put(4, 1<<32-1),
+		"too many tools":      put(8, plan.MaxTools+1),
+		"switches too long":   put(12, 1<<32-1),
+		"unknown content":     put(24, 8),
+		"reserved":            put(28, 1),
+		"a name elsewhere":    put(row+4*32+12, 1<<32-1),
+		"an id elsewhere":     put(row+4*32+24, 1<<32-1),
+		"a reserved half":     put(row+4*32+28, 6|1<<16),
+		"text elsewhere":      put(row+20, 1<<32-1),
+		"a message of two roles": func() []byte {
+			b := bytes.Clone(good)
+			for at := row; at+32 < tool; at += 32 { // the first two rows of one message
+				if bytes.Equal(b[at:at+4], b[at+32:at+36]) {
+					b[at+7]++
+					return b
+				}
+			}
+			return nil
+		}(),
 		"text too long":         put(row+8, 1<<20),
 		"a tool's name":         put(tool, 1<<32-1),
 		"a tool's description":  put(tool+12, 1<<32-1),

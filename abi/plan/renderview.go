@@ -43,6 +43,9 @@ func ViewRenderInput(b []byte) (RenderView, error) {
 		if !within(at, uint32(n), names) || !within(idAt, uint32(idLen), names) || le.Uint16(r[30:]) != 0 {
 			return RenderView{}, fault("names of row " + strconv.Itoa(i))
 		}
+		if v.mixed(i) {
+			return RenderView{}, fault("role of row " + strconv.Itoa(i))
+		}
 		if v.Content&readable(r.Kind()) != 0 && !within(le.Uint32(r[20:]), r.Length(), content) {
 			return RenderView{}, fault("content of row " + strconv.Itoa(i))
 		}

@@ -30,8 +30,16 @@ func ViewOutline(b []byte) (View, error) {
 		if off, n := r.name(); uint64(off)+uint64(n) > names {
 			return View{}, fault("name of row " + strconv.Itoa(i))
 		}
+		if v.mixed(i) {
+			return View{}, fault("role of row " + strconv.Itoa(i))
+		}
 	}
 	return v, nil
+}
+
+// mixed reports a row with another role than the one before it, of the same message.
+func (v *View) mixed(i int) bool {
+	return i > 0 && v.Row(i).Message() == v.Row(i-1).Message() && v.Row(i).Role() != v.Row(i-1).Role()
 }
 
 // Len is the number of rows.
