@@ -210,11 +210,13 @@ func (c *conn) send(body *Body) error {
 	c.parts = body.appendTo(append(c.parts[:0], c.out))
 	defer clear(c.parts)
 	if c.Conn != c.raw {
-		whole := c.out
 		for _, part := range c.parts[1:] {
-			whole = append(whole, part...)
+			c.out = append(c.out, part...)
 		}
-		_, err := c.Write(whole)
+		_, err := c.Write(c.out)
+		if cap(c.out) > maxPooled {
+			c.out = nil
+		}
 		return err
 	}
 	c.buffers = c.parts // which WriteTo takes from the front

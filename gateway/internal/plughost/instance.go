@@ -36,9 +36,8 @@ type instance struct {
 	tell      func(CallStats)
 	patience  time.Duration // that a call may take beyond what its fuel is worth
 
-	view, input, state []byte // the whole memory as of the last call, its input buffer and its state window
-	inPtr, inCap       uint32
-	statePtr, stateLen uint32
+	view, input, state []byte // the whole memory as of the last call, its input buffer and its state window: it never moves
+	inPtr              uint32 // of input
 	manifest           []byte // as described; only filled by the trial
 	stack              [3]uint64
 }
@@ -195,15 +194,9 @@ func (i *instance) look() {
 func (i *instance) grown() {
 	size := i.memory.used
 	i.view = i.memory.all[:size:size]
-	i.buffers()
 	more := instanceCost + int64(size) - i.claims
 	i.host.memory.Add(more)
 	i.claims += more
-}
-
-// buffers renews the input buffer and the state window.
-func (i *instance) buffers() {
-	i.input, i.state = i.view[i.inPtr:i.inPtr+i.inCap], i.view[i.statePtr:i.statePtr+i.stateLen]
 }
 
 // setup is a call that prepares the instance.
@@ -256,8 +249,7 @@ func (i *instance) readDescriptor(keep bool) error {
 	case !within(d[6], d[7], size):
 		return protocolf("descriptor: manifest [%d,+%d) lies outside the memory of %d bytes", d[6], d[7], size)
 	}
-	i.inPtr, i.inCap, i.statePtr, i.stateLen = d[2], d[3], d[4], d[5]
-	i.buffers()
+	i.inPtr, i.input, i.state = d[2], i.view[d[2]:d[2]+d[3]], i.view[d[4]:d[4]+d[5]]
 	if keep {
 		text, _ := i.bytes(d[6], d[7])
 		i.manifest = append([]byte(nil), text...)
@@ -286,11 +278,11 @@ func (i *instance) configure(config []byte) error {
 
 // room makes sure that the input buffer holds n bytes.
 func (i *instance) room(n int) error {
-	if uint64(n) <= uint64(i.inCap) {
+	if n <= len(i.input) {
 		return nil
 	}
 	if i.reserve == nil {
-		return fmt.Errorf("%d bytes of input for a buffer of %d, and %s is not exported", n, i.inCap, abi.ExportReserve)
+		return fmt.Errorf("%d bytes of input for a buffer of %d, and %s is not exported", n, len(i.input), abi.ExportReserve)
 	}
 	want := (uint64(n) + 3) &^ 3 // so that spans at the end stay aligned
 	if want > math.MaxUint32 {
@@ -307,8 +299,7 @@ func (i *instance) room(n int) error {
 	case ptr%4 != 0 || !within(ptr, uint32(want), uint32(len(i.view))):
 		return protocolf("%s returned [%d,+%d) in a memory of %d bytes", abi.ExportReserve, ptr, want, len(i.view))
 	}
-	i.inPtr, i.inCap = ptr, uint32(want)
-	i.buffers()
+	i.inPtr, i.input = ptr, i.view[ptr:uint64(ptr)+want]
 	return nil
 }
 

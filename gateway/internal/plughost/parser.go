@@ -52,8 +52,8 @@ func (r *Parser) instance() (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = i.configure(r.config); err == nil && r.template != nil && int(i.stateLen) != len(r.template) {
-		err = protocolf("state window of %d bytes, was %d in another instance", i.stateLen, len(r.template))
+	if err = i.configure(r.config); err == nil && r.template != nil && len(i.state) != len(r.template) {
+		err = protocolf("state window of %d bytes, was %d in another instance", len(i.state), len(r.template))
 	}
 	if err != nil {
 		i.close()
