@@ -63,13 +63,16 @@ var rules = []rule{
 	{of: []string{"gateway/tokenizer/..."}, may: []string{std, "gateway/tokenizer/..."}, why: "public and reusable on its own"},
 	{of: []string{"gateway/internal/fault"}, may: []string{std}, why: "a leaf: every layer may return one"},
 	{of: []string{"gateway/internal/transport"}, may: []string{std}, why: "a leaf: frames are bytes"},
+	{of: []string{"gateway/internal/chain"}, may: []string{std, "abi/conv"}, why: "a leaf: what a kept conversation is made of, whoever keeps it"},
+	{of: []string{"gateway/internal/store"}, may: []string{std, "abi/conv", "gateway/internal/chain", "modernc.org/sqlite/..."}, why: "it keeps links and knows no surface"},
+	{of: []string{"gateway/internal/seal"}, may: []string{std, "abi/conv", "gateway/internal/fault"}, why: "it seals texts, whatever they are for"},
 	{
 		of: []string{"gateway/internal/transport/..."}, may: []string{std, "gateway/internal/transport", "github.com/gorilla/websocket/..."},
 		why: "writers know bytes, not schemas",
 	},
 	{
 		of:  []string{"gateway/internal/surface/..."},
-		may: []string{std, "abi/...", "gateway/internal/fault", "gateway/internal/transport", "gateway/internal/surface/..."}, not: []string{"abi/host", "abi/guest"},
+		may: []string{std, "abi/...", "gateway/internal/fault", "gateway/internal/transport", "gateway/internal/chain", "gateway/internal/surface/..."}, not: []string{"abi/host", "abi/guest"},
 		why: "a surface knows the canonical forms and its own wire, no engine and no plugin",
 	},
 	{
@@ -111,6 +114,7 @@ var libraries = []library{
 	{"github.com/gorilla/websocket", []string{"gateway/internal/transport/ws"}, "one writer goroutine a connection is a rule that one package can keep"},
 	{"github.com/BurntSushi/toml", []string{"gateway/internal/config"}, "configuration is decoded strictly, once"},
 	{"github.com/prometheus/client_golang", []string{"gateway/internal/telemetry"}, "metrics have one home for names and labels"},
+	{"modernc.org/sqlite", []string{"gateway/internal/store"}, "one place keeps conversations"},
 	{"golang.org/x/sys", []string{"gateway/internal/plughost"}, "only the host of plugins asks for a thread's clock"},
 	{"github.com/klauspost/compress", []string{"gateway/internal/httpapi"}, "bodies are inflated where they are bounded"},
 }

@@ -54,6 +54,17 @@ const (
 	Result                        // Result
 	MediaPart                     // Media
 	Reference                     // Text: the name of a deferred tool that becomes known here
+	Summary                       // Seal, and Text once that was opened: what was said before, in short
+)
+
+// Phase is what a text of the assistant's is for, where its format says so.
+type Phase uint8
+
+// Phases.
+const (
+	PhaseNone Phase = iota
+	PhaseCommentary
+	PhaseFinal
 )
 
 // Part is one piece of a message.
@@ -61,6 +72,8 @@ type Part struct {
 	Kind PartKind
 	Text string
 	Seal string // opaque: an Anthropic signature or redacted data, or Responses encrypted_content
+	// Phase of a text that the assistant said.
+	Phase Phase
 	// Volatile: the client is known to take the part away again, as it does with reminders at the end of a
 	// message, so that its going breaks no promise.
 	Volatile bool
@@ -69,13 +82,14 @@ type Part struct {
 	Media    *Media
 }
 
-// ToolKind tells function tools from custom ones.
+// ToolKind says what a call of a tool is on the wire.
 type ToolKind uint8
 
 // Kinds of tools.
 const (
-	Function ToolKind = iota // arguments are a JSON object
-	Custom                   // input is raw text
+	Function   ToolKind = iota // arguments are a JSON object
+	Custom                     // input is raw text
+	ToolSearch                 // a function by which the client finds deferred tools
 )
 
 // ToolCall is a call that the model made.

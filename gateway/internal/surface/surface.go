@@ -20,7 +20,21 @@ type Request struct {
 	IncludeUsage bool
 	// Ignored names members that were understood and have no effect here, for the log.
 	Ignored []string
+	// Seal says how reasoning goes out sealed, so that it can come back as the model thought it.
+	Seal SealMode
+	// Own is what the surface itself reads again to answer; nil where it needs nothing.
+	Own any
 }
+
+// SealMode is what a surface needs of the seal of reasoning.
+type SealMode uint8
+
+// Modes of seals.
+const (
+	SealNone SealMode = iota // the surface has no place for one
+	SealTag                  // the text goes out beside it: a short tag that vouches for it
+	SealFull                 // the seal holds the text
+)
 
 // Info is what an encoder needs beside the request.
 type Info struct {

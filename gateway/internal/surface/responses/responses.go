@@ -1,0 +1,67 @@
+// Package responses is the surface of OpenAI's responses: items in, items out, over server-sent events, in one body,
+// or as the messages of a socket.
+package responses
+
+import (
+	"github.com/weirgate/weir/gateway/internal/chain"
+	"github.com/weirgate/weir/gateway/internal/surface"
+)
+
+// Surface is responses. It holds no state and is safe for concurrent use.
+type Surface struct {
+	// OpenNames takes the names that the Open Responses specification has for raw reasoning, response.reasoning.delta,
+	// in place of OpenAI's, response.reasoning_text.delta.
+	OpenNames bool
+}
+
+// Name returns "responses".
+func (Surface) Name() string { return "responses" }
+
+// RequestIDHeader returns the header in which this surface's clients look for the request id.
+func (Surface) RequestIDHeader() string { return "X-Request-Id" }
+
+// Prefixes of ids. What follows is surface.Info's ID, and of an item its index in hex.
+const (
+	idPrefix         = "resp_"
+	reasoningPrefix  = "rs_"
+	messagePrefix    = "msg_"
+	functionPrefix   = "fc_"
+	customPrefix     = "ctc_"
+	searchPrefix     = "tsc_"
+	compactionPrefix = "cmp_"
+)
+
+// Own is what this surface keeps of a request (surface.Request.Own is *Own). Decode leaves Request.Messages and the
+// tools of the input's items to Join, which puts them together with the items that came before.
+type Own struct {
+	Previous     string       // previous_response_id
+	Store        bool         // the answer can be continued and asked for again; true where the client is silent
+	Instructions string       // of this request alone, in front of all
+	Input        []chain.Item // in order; one whose Reference is to be resolved has no messages
+	Refs         []Ref        // items of the input that stand for kept ones
+	Compact      bool         // the input ends with compaction_trigger: the answer is one compaction item
+	NoGenerate   bool         // generate: false, sockets alone: the input is kept, and nothing is generated
+	Summary      bool         // reasoning.summary was asked for
+	Encrypted    bool         // include has reasoning.encrypted_content
+	Echo         Echo         // what the resource says of the request
+}
+
+// Ref is an item_reference in the input.
+type Ref struct {
+	At   int    // index in Own.Input
+	ID   string // of the item
+	Path string // of the member that names it, for a fault
+}
+
+// Echo are members of the request that the resource repeats: JSON as received, nil where the client was silent.
+type Echo struct {
+	Tools, ToolChoice, Text, Reasoning, Metadata, Truncation, MaxToolCalls, ServiceTier []byte
+	PromptCacheKey, PromptCacheRetention, SafetyIdentifier, User, Include, TopLogprobs  []byte
+	Instructions                                                                        []byte
+}
+
+// OwnOf is what this surface kept of a request that it decoded.
+func OwnOf(req *surface.Request) *Own {
+	own, _ := req.Own.(*Own)
+	return own
+}
