@@ -233,3 +233,17 @@ func FuzzMachine(f *testing.F) {
 		}
 	})
 }
+
+func TestPass(t *testing.T) {
+	for _, c := range []struct {
+		doc, value string
+		want       int // where the reader stands
+	}{
+		{` {"a":1}, 2`, `{"a":1}`, 8}, {`{"a":1}`, `{"a":2}`, 0}, {`{"a":1}`, `{"a":1}}`, 0}, {`"ab"`, `"ab"`, 4}, {``, `{}`, 0}, {`[] `, `[]`, 2},
+	} {
+		r := jsonscan.NewReader([]byte(c.doc))
+		if ok := r.Pass([]byte(c.value)); ok != (c.want > 0) || r.Offset() != c.want {
+			t.Errorf("%s in %s: %v, at %d", c.value, c.doc, ok, r.Offset())
+		}
+	}
+}

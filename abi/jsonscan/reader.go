@@ -344,3 +344,14 @@ func (r *Reader) skip() error {
 	}
 	return nil
 }
+
+// Pass passes over the next value if its text is that of a value which was read before: an object, an array or a
+// string, whose text ends where it does, so that nothing but the bytes needs to be looked at.
+func (r *Reader) Pass(value []byte) bool {
+	at := space(r.doc, r.pos)
+	if len(value) > len(r.doc)-at || string(r.doc[at:at+len(value)]) != string(value) {
+		return false
+	}
+	r.pos = at + len(value)
+	return true
+}

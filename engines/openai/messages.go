@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/toolname"
 )
 
 // appendMessages writes a conversation as chat messages. Developer messages go as system ones, which
@@ -167,7 +168,7 @@ func appendAssistant(dst []byte, m *conv.Message) []byte {
 	for i, c := range calls {
 		dst = append(dst, [...]string{`,"tool_calls":[`, `,`}[min(i, 1)]...)
 		dst = jsonscan.AppendString(append(dst, `{"id":`...), c.ID)
-		dst = jsonscan.AppendString(append(dst, `,"type":"function","function":{"name":`...), toolName(c.Namespace, c.Name))
+		dst = jsonscan.AppendString(append(dst, `,"type":"function","function":{"name":`...), toolname.Of(c.Namespace, c.Name))
 		args := c.Arguments
 		if c.Kind == conv.Custom {
 			args = string(jsonscan.AppendString([]byte(`{"input":`), args)) + "}"
@@ -181,13 +182,6 @@ func appendAssistant(dst []byte, m *conv.Message) []byte {
 	return append(dst, '}')
 }
 
-func toolName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "__" + name
-}
-
 // customSchema is how a custom tool, whose input is plain text, is told to an engine that knows
 // functions only.
 const customSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
@@ -199,12 +193,12 @@ func (e *Engine) appendTools(dst []byte, c *conv.Request) []byte {
 	n := 0
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		if t.Deferred && !referenced(c.Messages, t.Name) {
+		if t.Deferred && !referenced(c.Messages, toolname.Of(t.Namespace, t.Name)) {
 			continue
 		}
 		dst = append(dst, [...]string{`,"tools":[`, `,`}[min(n, 1)]...)
 		n++
-		dst = jsonscan.AppendString(append(dst, `{"type":"function","function":{"name":`...), toolName(t.Namespace, t.Name))
+		dst = jsonscan.AppendString(append(dst, `{"type":"function","function":{"name":`...), toolname.Of(t.Namespace, t.Name))
 		if t.Description != "" {
 			dst = jsonscan.AppendString(append(dst, `,"description":`...), t.Description)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/engines/internal/exemplar"
 )
 
@@ -240,7 +241,7 @@ func (s *scene) commanded(choice conv.ToolChoice) []conv.ToolCall {
 }
 
 func named(t *conv.ToolDef, name string) bool {
-	return t.Name == name && t.Namespace == "" || t.Namespace != "" && (t.Namespace+"__"+t.Name == name || t.Name == name)
+	return t.Name == name && t.Namespace == "" || t.Namespace != "" && (toolname.Of(t.Namespace, t.Name) == name || t.Name == name)
 }
 
 func (s *scene) tool(name string) *conv.ToolDef {
@@ -256,7 +257,7 @@ func (s *scene) tool(name string) *conv.ToolDef {
 func read(req *conv.Request) *scene {
 	s := &scene{req: req}
 	for i := range req.Tools {
-		if t := req.Tools[i]; !t.Deferred || referenced(req.Messages, t.Name) {
+		if t := req.Tools[i]; !t.Deferred || referenced(req.Messages, toolname.Of(t.Namespace, t.Name)) {
 			s.tools = append(s.tools, t)
 		}
 	}
@@ -268,6 +269,9 @@ func read(req *conv.Request) *scene {
 			continue
 		}
 		if m.Role == conv.Assistant {
+			if onlyThought(m) {
+				continue // a turn that was cut off, which the client has sent back
+			}
 			break
 		}
 		if s.user = ownWords(m); s.user != "" {
@@ -282,6 +286,16 @@ func read(req *conv.Request) *scene {
 		s.cmd = parseCommands(s.user, s.tools)
 	}
 	return s
+}
+
+// onlyThought reports whether a message has nothing but reasoning.
+func onlyThought(m *conv.Message) bool {
+	for i := range m.Parts {
+		if m.Parts[i].Kind != conv.Reasoning {
+			return false
+		}
+	}
+	return true
 }
 
 func referenced(messages []conv.Message, name string) bool {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/engines"
 )
 
@@ -61,11 +62,7 @@ func Render(t Turn, _ string) []byte {
 			if len(b) > 0 && b[len(b)-1] != '\n' {
 				b = append(b, '\n')
 			}
-			name := block.Call.Name
-			if block.Call.Namespace != "" {
-				name = block.Call.Namespace + "__" + name
-			}
-			b = jsonscan.AppendString(append(b, "<tool_call>\n{\"name\": "...), name)
+			b = jsonscan.AppendString(append(b, "<tool_call>\n{\"name\": "...), toolname.Of(block.Call.Namespace, block.Call.Name))
 			b = append(b, `, "arguments": `...)
 			if block.Call.Kind == conv.Custom {
 				b = append(jsonscan.AppendString(append(b, `{"input": `...), block.Call.Arguments), '}')
