@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirgate/weir/abi"
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/event"
 	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/gateway/internal/assemble"
@@ -34,10 +35,20 @@ var _ httpapi.Gateway = (*Gateway)(nil)
 // Settings are the handlers' part of the configuration in force.
 func (g *Gateway) Settings() httpapi.Settings { return g.current.Load().settings }
 
-// Authorize checks a key alone.
-func (g *Gateway) Authorize(key string) error {
-	_, err := g.current.Load().tenants.Authenticate(key)
-	return err
+// Authorize says who a key belongs to, and that it may use a model; an empty one asks for the key alone.
+func (g *Gateway) Authorize(key, model string) (httpapi.Tenant, error) {
+	s := g.current.Load()
+	var t *tenant.Tenant
+	var err error
+	if model == "" {
+		t, err = s.tenants.Authenticate(key)
+	} else {
+		t, _, err = s.tenants.Admit(key, model)
+	}
+	if err != nil {
+		return httpapi.Tenant{}, err
+	}
+	return httpapi.Tenant{Name: t.Name, Store: t.Store, WebSocket: t.WebSocket}, nil
 }
 
 // Sockets counts open sockets.
@@ -61,18 +72,34 @@ func (g *Gateway) Models(key, id string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return models.One(g.listed(s.models[m.ID])), nil
+		_, name := s.config.Lookup(id)
+		return models.One(g.listed(s.models[m.ID], name)), nil
 	}
 	var list []models.Model
 	for _, m := range s.tenants.Models(t) {
-		list = append(list, g.listed(s.models[m.ID]))
+		for _, name := range m.Names() {
+			list = append(list, g.listed(s.models[m.ID], name))
+		}
 	}
 	return models.Body(list), nil
 }
 
-// listed is a model as clients see it. Nobody knows when it was made; it is served since the gateway began.
-func (g *Gateway) listed(m *model) models.Model {
-	return models.Model{ID: m.ID, DisplayName: m.DisplayName, OwnedBy: m.OwnedBy, Created: g.started, Context: m.Context, MaxOutput: m.MaxOutput}
+// listed is a model as clients see it, under its id or an alias. Nobody knows when it was made; it is served since the
+// gateway began.
+func (g *Gateway) listed(m *model, name string) models.Model {
+	l := models.Model{ID: name, DisplayName: m.DisplayName, OwnedBy: m.OwnedBy, Created: g.started, Context: m.Context, MaxOutput: m.MaxOutput}
+	if name != m.ID {
+		l.Of = m.ID
+	}
+	// A conversation is summarised before its prompts are refused.
+	compact := cmp.Or(m.Codex.AutoCompact, min(m.Context*9/10, m.Context-m.MinRoom))
+	levels := m.ReasoningLevels()
+	l.Codex = models.Codex{
+		Instructions: m.Codex.Instructions, Levels: levels, DefaultLevel: m.DefaultReasoning(), Reasons: len(levels) > 0 || m.Reasoning != "" || m.Parser != "",
+		Truncation: m.Codex.Truncation, AutoCompact: compact, Hidden: !m.Codex.Visible, Priority: m.Codex.Priority,
+		Parallel: m.Codex.ParallelTools, Freeform: m.Codex.ApplyPatch == config.PatchFreeform, Images: m.Codex.Images,
+	}
+	return l
 }
 
 // Count counts the prompt of a request.
@@ -87,7 +114,7 @@ func (g *Gateway) Count(ctx context.Context, c *httpapi.Call) (int, bool, error)
 		return 0, false, err
 	}
 	defer permit.Release()
-	p, err := g.prompt(ctx, s.models[cm.ID], t, c.Request.Request, false)
+	p, err := g.prompt(ctx, s, s.models[cm.ID], t, c, false)
 	if err != nil {
 		return 0, false, err
 	}
@@ -103,6 +130,13 @@ func (g *Gateway) Begin(ctx context.Context, c *httpapi.Call) (*httpapi.Job, err
 		g.refused(ctx, labels, c.RequestID, err)
 	}
 	return job, err
+}
+
+// NotKept counts an answer that the store of responses did not take.
+func (g *Gateway) NotKept(tenant, id string, err error) {
+	g.metrics.NotKept()
+	g.log.LogAttrs(context.Background(), slog.LevelError, "response not kept",
+		slog.String(telemetry.KeyResponse, id), slog.String(telemetry.KeyTenant, tenant), slog.String(telemetry.KeyError, err.Error()))
 }
 
 // Refused counts a request that never reached Begin.
@@ -145,7 +179,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 			permit.Release()
 		}
 	}()
-	p, err := g.prompt(ctx, m, t, c.Request.Request, true)
+	p, err := g.prompt(ctx, s, m, t, c, true)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +188,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 			g.release(p)
 		}
 	}()
-	g.changed(ctx, c.RequestID, p)
+	g.changed(ctx, c, p)
 	req := p.req
 	maxTokens, err := m.room(req, &p.Prompt)
 	if err != nil {
@@ -168,16 +202,14 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	er.Constraint = constraint
 	er.Headers = forwarded(c)
 	tn := g.turn(s, m, t, c, req, &p.Prompt, er)
+	tn.Seal = s.sealer(m, t, c.Request.Seal)
 	if guest != nil {
 		tn.Parser = guest
 	}
 	meter := g.metrics.Begin(*labels)
 	tn.Meter = &turnMeter{turn: meter, metrics: g.metrics, plugin: m.parserName, guest: guest, log: g.log, id: c.RequestID}
 	beside := g.beside(s, m, t, guest, tn)
-	if len(c.Request.Ignored) > 0 {
-		g.log.LogAttrs(ctx, slog.LevelDebug, "members without effect", slog.String(telemetry.KeyRequestID, c.RequestID), slog.Any(telemetry.KeyIgnored, c.Request.Ignored))
-	}
-	job = &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch}
+	job = &httpapi.Job{Turn: tn, Dispatch: tn.Assemble.Dispatch, Seal: func(text []byte) string { return s.box.Summary(t.Name, text) }}
 	told := g.follow(ctx, job, m, t, p, *labels)
 	job.Done = func(o turn.Outcome) {
 		if o.TTFT > 0 {
@@ -185,10 +217,7 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 		} else if p.history != nil {
 			g.ledger.Forget(p.history.report.Ref) // no engine has seen it
 		}
-		if t.LogPrompts {
-			g.log.LogAttrs(ctx, slog.LevelInfo, "content", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeyTenant, t.Name),
-				slog.String(telemetry.KeyPrompt, p.Text), slog.String(telemetry.KeyAnswer, string(told.Result.AppendJSON(nil))))
-		}
+		g.content(ctx, c, t, p, told)
 		if guest != nil {
 			guest.Close()
 		}
@@ -200,8 +229,20 @@ func (g *Gateway) begin(ctx context.Context, c *httpapi.Call, labels *telemetry.
 	return job, nil
 }
 
-// changed tells what of a request its chat template cannot show, and what was changed for that.
-func (g *Gateway) changed(ctx context.Context, id string, p *made) {
+// content logs what was asked and answered, where the tenant allows it.
+func (g *Gateway) content(ctx context.Context, c *httpapi.Call, t *tenant.Tenant, p *made, told *event.Folder) {
+	if t.LogPrompts {
+		g.log.LogAttrs(ctx, slog.LevelInfo, "content", slog.String(telemetry.KeyRequestID, c.RequestID), slog.String(telemetry.KeyTenant, t.Name),
+			slog.String(telemetry.KeyPrompt, p.Text), slog.String(telemetry.KeyAnswer, string(told.Result.AppendJSON(nil))))
+	}
+}
+
+// changed tells what of a request has no effect, what its chat template cannot show, and what was changed for that.
+func (g *Gateway) changed(ctx context.Context, c *httpapi.Call, p *made) {
+	id := c.RequestID
+	if len(c.Request.Ignored) > 0 {
+		g.log.LogAttrs(ctx, slog.LevelDebug, "members without effect", slog.String(telemetry.KeyRequestID, id), slog.Any(telemetry.KeyIgnored, c.Request.Ignored))
+	}
 	if p.page == nil {
 		return
 	}

@@ -61,7 +61,7 @@ func TestEncodedBodies(t *testing.T) {
 	bomb := []byte(`{"model":"sim","max_tokens":9,"x":"` + strings.Repeat("a", 64<<20) + `"}`)
 	gzBomb, zBomb, zSized := gzipped(t, bomb), zstded(t, bomb), zstdedSized(t, bomb)
 	tooLarge := want{status: 413, chatType: "invalid_request_error", code: "request_too_large", messagesType: "request_too_large", text: "request too large: the limit is 1048576 bytes"}
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		good := []byte(s.body("sim", "say packed", streamed))
@@ -111,7 +111,7 @@ func TestHugeBodies(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{server: `max_body = "1MiB"`})
 	const size = 100 << 20
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("chunked %v", chunked), func(t *testing.T) {
 				conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))

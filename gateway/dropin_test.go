@@ -164,7 +164,7 @@ func TestPluginTraps(t *testing.T) {
 			w, _ := run(t, options{plugins: `failure = "` + policy + `"`, more: slashes})
 			w.drop("slashes.wasm", b, true)
 			eventually(t, "the plugin is live", func() bool { v, _ := w.plugin("slashes"); return v == "1" })
-			onBoth(t, func(t *testing.T, s surface) {
+			onEach(t, func(t *testing.T, s surface) {
 				w := *w
 				w.tb = t
 				gate := make(chan struct{}, 3)

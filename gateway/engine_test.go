@@ -40,7 +40,7 @@ func TestEngineRefuses(t *testing.T) {
 		{name: "overflow", script: enginetest.Script{Status: 400, Body: `{"error":{"message":"The decoder prompt (length 9254) is longer than the maximum model length of 4096."}}`}, want: overflow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, s surface) {
+			onEach(t, func(t *testing.T, s surface) {
 				w := *w
 				w.tb = t
 				expect := c.want
@@ -84,7 +84,7 @@ func TestEngineUnreachable(t *testing.T) {
 		"[[models]]\nid = \"dead\"\nengines = [\"dead\"]\nfamily = \"qwen3\"\n" +
 		"[[models]]\nid = \"replicated\"\nengines = [\"dead\", \"double\"]\nfamily = \"qwen3\"\n"})
 	w.double.Play(enginetest.Script{Chunks: enginetest.Say("still here")})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		resp, b := w.post(s.path, s.body("dead", "hello", streamed))
@@ -118,7 +118,7 @@ func TestEngineBreaksOff(t *testing.T) {
 		{"in a header", enginetest.Script{Chunks: call, Fault: enginetest.FaultReset, At: 1}, []block{{Kind: "text", Text: "Look.\n<tool_call>\n"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, s surface) {
+			onEach(t, func(t *testing.T, s surface) {
 				w := *w
 				w.tb = t
 				body := s.body("double", "hello", streamed, thinks, s.tools("f"))
@@ -147,7 +147,7 @@ func broken(t *testing.T, i int, a answer, blocks []block) {
 		t.Errorf("stream %d: fault %v, finish %q", i, a.Fault, a.Finish)
 		return
 	}
-	if a.Fault.Message != "the engine's stream broke off" || a.Fault.Type != "api_error" && a.Fault.Code != "engine_error" {
+	if a.Fault.Message != "the engine's stream broke off, try again later" || a.Fault.Type != "api_error" && a.Fault.Code != "engine_error" && a.Fault.Code != "server_error" {
 		t.Errorf("stream %d: fault %+v", i, *a.Fault)
 	}
 }
@@ -168,7 +168,7 @@ func TestLateHeaders(t *testing.T) {
 	}
 	w := start(t, options{server: "header_wait = \"50ms\"\nkeepalive = \"1s\"", wrap: late})
 	w.double.Play(enginetest.Script{Status: 500})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		st := w.open(s.path, s.body("double", "hello", streamed))
@@ -178,7 +178,11 @@ func TestLateHeaders(t *testing.T) {
 		}
 		release <- struct{}{}
 		a := s.read(t, append(frames, st.rest()...))
-		if a.Fault == nil || a.Alive != 2 || len(a.Blocks) != 0 {
+		alive := 2
+		if s.name == "responses" { // the first one is part of the beginning
+			alive = 1
+		}
+		if a.Fault == nil || a.Alive != alive || len(a.Blocks) != 0 {
 			t.Errorf("got %+v", a)
 		}
 	})
@@ -188,7 +192,7 @@ func TestLateHeaders(t *testing.T) {
 func TestSilentEngine(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{server: `keepalive = "1s"`})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		t.Parallel()
 		gate := make(chan struct{}, 8)
 		gate <- struct{}{}
@@ -221,7 +225,7 @@ func TestForwarded(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{script: []enginetest.Script{{Chunks: enginetest.Say("Hi")}}})
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		w.double.Requests()
@@ -245,11 +249,11 @@ func TestIdleEngine(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{engine: `idle_timeout = "1s"`, server: `keepalive = "1s"`})
 	w.double.Play(enginetest.Script{Chunks: enginetest.Say("Hello", " again"), Fault: enginetest.FaultStall, At: 1})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		a := w.ask(s, s.body("double", "hello", streamed))
-		if a.Fault == nil || a.Fault.Type != "timeout_error" && a.Fault.Code != "timeout" || a.of("text") != "Hello" {
+		if a.Fault == nil || a.Fault.Type != "timeout_error" && a.Fault.Code != "timeout" && s.name != "responses" || a.of("text") != "Hello" {
 			t.Errorf("got %+v, %+v", a, a.Fault)
 		}
 		w.gone()
@@ -264,7 +268,7 @@ func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{tenants: "[[tenants]]\nname = \"all\"\nany_key = true\nmax_concurrent = 1\n"})
 	stall := enginetest.Script{Chunks: enginetest.Say("Hello", " again"), Fault: enginetest.FaultStall, At: 1}
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		over := func() { // the tenant's one turn is free again

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/engines/openai"
 	"github.com/weirgate/weir/engines/sim"
-	"github.com/weirgate/weir/gateway/internal/assemble"
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/wire"
 )
@@ -171,7 +171,7 @@ func turnBlocks(t sim.Turn) []wire.Block {
 			out = append(out, wire.Block{Kind: wire.Text, Text: b.Text})
 		case sim.Call:
 			out = append(out, wire.Block{
-				Kind: wire.Call, Name: assemble.ToolName(b.Call.Namespace, b.Call.Name), Arguments: b.Call.Arguments, ID: b.Call.ID,
+				Kind: wire.Call, Name: toolname.Of(b.Call.Namespace, b.Call.Name), Arguments: b.Call.Arguments, ID: b.Call.ID,
 				Custom: b.Call.Kind == conv.Custom,
 			})
 		}

@@ -9,22 +9,34 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/weirgate/weir/gateway/internal/canon"
+	"github.com/weirgate/weir/gateway/internal/chain"
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/seal"
+	"github.com/weirgate/weir/gateway/internal/store"
 	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/surface/messages"
+	"github.com/weirgate/weir/gateway/internal/surface/recall"
 	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/internal/turnmemory"
 	"github.com/weirgate/weir/gateway/tokenizer"
 	tokens "github.com/weirgate/weir/gateway/tokenizer/builtin"
 	"github.com/weirgate/weir/gateway/tokenizer/vocab"
+)
+
+const (
+	// maxDecoded is how much of what bodies were decoded to is remembered, with their text, in bytes.
+	maxDecoded = 64 << 20
+	// minDecoded is the smallest body that is looked up there, in bytes: a smaller one is decoded in the time it takes.
+	minDecoded = 16 << 10
 )
 
 // Options of a gateway. The zero value is the embedded default configuration.
@@ -33,9 +45,9 @@ type Options struct {
 	Listen     string // instead of the configuration's server.listen
 	Admin      string // instead of the configuration's server.admin; "off" for none
 	Version    string
-	Log        *slog.Logger // nil: one of the configured level and format, to LogOutput
-	LogOutput  io.Writer    // nil discards
-	LookupEnv  func(string) (string, bool)
+	Log        *slog.Logger                // nil: one of the configured level and format, to LogOutput
+	LogOutput  io.Writer                   // nil discards
+	LookupEnv  func(string) (string, bool) // nil: os.LookupEnv
 }
 
 // Gateway serves. It is safe for concurrent use.
@@ -48,12 +60,16 @@ type Gateway struct {
 	segments *vocab.Cache         // of that vocabulary
 	assets   *assetPool
 	memory   *turnmemory.Memory
+	chat     chat.Surface
+	messages messages.Surface
 	ledger   *ledger.Ledger
 	volatile []canon.Volatile
 	encoded  sync.Pool // of *vocab.Encoded, for prompts
 	host     *plughost.Host
 	registry *plughost.Registry
 	handler  *httpapi.Handler
+	store    chain.Store
+	ownKey   *seal.Key       // of seals, where none is configured; nil until it is needed
 	watcher  *config.Watcher // nil with the embedded default
 
 	mu      sync.Mutex // serialises changes of the snapshot
@@ -71,6 +87,9 @@ type Gateway struct {
 // New loads the configuration and the plugins and is ready to serve when it returns. Its errors are for
 // an operator: those of the configuration name file, line and key.
 func New(ctx context.Context, opt Options) (*Gateway, error) {
+	if opt.LookupEnv == nil {
+		opt.LookupEnv = os.LookupEnv //nolint:forbidigo // what Options says; a command gives its own
+	}
 	g := &Gateway{opt: opt, log: opt.Log, metrics: telemetry.New(opt.Version), pool: newEnginePool(), assets: newAssetPool(), volatile: canon.VolatileBlocks(), started: time.Now()}
 	c, err := g.load()
 	if err != nil {
@@ -87,6 +106,8 @@ func New(ctx context.Context, opt Options) (*Gateway, error) {
 		return nil, fmt.Errorf("built-in vocabulary: %w", err)
 	}
 	g.segments = g.vocab.Vocabulary().NewCache(segmentCache)
+	decoded := recall.New(recall.Options{MaxBytes: maxDecoded, MinBody: minDecoded})
+	g.chat, g.messages = chat.Surface{Recall: decoded}, messages.Surface{Recall: decoded}
 	g.memory = turnmemory.New(int(c.Memory.Turns))
 	g.ledger = ledger.New(ledger.Options{MaxBytes: int(c.Memory.Ledger)})
 	if err := g.openPlugins(ctx, c); err != nil {
@@ -98,10 +119,26 @@ func New(ctx context.Context, opt Options) (*Gateway, error) {
 		g.Close()
 		return nil, err
 	}
+	if g.store, err = openStore(ctx, &c.Store); err != nil {
+		g.Close()
+		return nil, err
+	}
 	g.handler = httpapi.New(g.base, g, httpapi.Surfaces{
-		Chat: chat.Surface{}, Messages: messages.Surface{}, DecodeCount: messages.DecodeCount, CountBody: messages.CountBody,
-	}, g.log)
+		Chat: g.chat, Messages: g.messages, DecodeCount: g.messages.DecodeCount, CountBody: messages.CountBody,
+	}, g.store, g.log)
 	return g, nil
+}
+
+// openStore opens what keeps the answers of responses.
+func openStore(ctx context.Context, c *config.Store) (chain.Store, error) {
+	if c.Path == "" {
+		return store.NewMemory(store.Options{MaxBytes: c.Max}), nil
+	}
+	s, err := store.OpenSQLite(ctx, c.Path, store.Options{MaxBytes: c.Max})
+	if err != nil {
+		return nil, fmt.Errorf("store.path: %w", err)
+	}
+	return s, nil
 }
 
 // load reads the configuration, and from a file also begins to watch it.
@@ -149,4 +186,9 @@ func (g *Gateway) Close() {
 	}
 	g.registry.Close()
 	g.pool.close()
+	if g.store != nil {
+		if err := g.store.Close(); err != nil {
+			g.log.LogAttrs(context.Background(), slog.LevelError, "store of responses not closed", slog.String(telemetry.KeyError, err.Error()))
+		}
+	}
 }

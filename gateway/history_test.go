@@ -84,7 +84,7 @@ func TestEngineCounts(t *testing.T) {
 func TestCachedTokens(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		body := s.body("sim", s.name+strings.Repeat(" many words", 200), streamed, `"stream_options":{"include_usage":true}`)
@@ -99,7 +99,7 @@ func TestCachedTokens(t *testing.T) {
 func TestAlias(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{sim: `aliases = ["claude-*"]`})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		const name = "claude-sonnet-5[1m]"
@@ -117,7 +117,7 @@ func TestAlias(t *testing.T) {
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{tenants: "[[tenants]]\nname = \"all\"\nany_key = true\nmax_concurrent = 1\n"})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		gate := make(chan struct{}, 2)

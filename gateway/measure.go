@@ -13,7 +13,6 @@ import (
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/internal/plughost"
-	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/turn"
 )
 
@@ -57,7 +56,7 @@ func (g *Gateway) measure(ctx context.Context, key string, body []byte, costs []
 		last = now
 		step++
 	}
-	decoded, err := chat.Surface{}.Decode(body, http.Header{})
+	decoded, err := g.chat.Decode(body, http.Header{"Authorization": {"Bearer " + key}})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/gateway/internal/canon"
 	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/httpapi"
 	"github.com/weirgate/weir/gateway/internal/prompt"
 	"github.com/weirgate/weir/gateway/internal/tenant"
 	"github.com/weirgate/weir/gateway/internal/turn"
@@ -33,7 +34,11 @@ type made struct {
 
 // prompt makes the prompt of a conversation: canonical form, the policy's plan, the rendered text and its
 // tokens. What is remembered of its turns is in it either way; remembers says whether more is to be remembered.
-func (g *Gateway) prompt(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request, remembers bool) (*made, error) {
+func (g *Gateway) prompt(ctx context.Context, s *snapshot, m *model, t *tenant.Tenant, c *httpapi.Call, remembers bool) (*made, error) {
+	req, err := g.unsealed(s, t, c)
+	if err != nil {
+		return nil, err
+	}
 	if req.Prompting.Template != "" && !t.ChatTemplate {
 		return nil, fault.At(fault.Invalid, "chat_template", "requests may not bring a template of their own here")
 	}
@@ -308,9 +313,9 @@ func (m *model) room(req *conv.Request, p *turn.Prompt) (int, error) {
 		return want, nil
 	}
 	left := m.Context - p.Tokens
-	if left < min(m.MinRoom, want) {
+	if room := min(m.MinRoom, want); left < room {
 		f := fault.New(fault.Overflow, "the prompt has %d tokens, the model's window is %d", p.Tokens, m.Context)
-		f.Tokens, f.Limit = p.Tokens, m.Context
+		f.Tokens, f.Limit, f.Room = p.Tokens, m.Context, room
 		return 0, f
 	}
 	return min(want, left), nil

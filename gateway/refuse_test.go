@@ -21,10 +21,13 @@ type want struct {
 func (x want) check(t *testing.T, s surface, got refusal) {
 	t.Helper()
 	status, kind, code, param := x.status, x.messagesType, "", ""
-	if s.name == "chat" {
+	if s.name == "responses" && x.param == "messages" {
+		x.param = "input"
+	}
+	if s.name != "messages" {
 		kind, code, param = x.chatType, x.code, x.param
 	}
-	if s.name == "chat" && x.chatStatus != 0 {
+	if s.name != "messages" && x.chatStatus != 0 {
 		status = x.chatStatus
 	}
 	if s.name == "messages" && x.messages != 0 {
@@ -74,7 +77,7 @@ func TestRefusedRequests(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, s surface) {
+			onFramed(t, func(t *testing.T, s surface) {
 				w := *w
 				w.tb = t
 				media, choice := `{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}`, `"required"`
@@ -89,7 +92,7 @@ func TestRefusedRequests(t *testing.T) {
 					expect.param, expect.text = "messages", "This model's maximum context length is 2048 tokens. However, your messages resulted in "
 					if s.name == "messages" {
 						expect.param, expect.text = "", "prompt is too long: "
-						if !strings.HasSuffix(got.Message, " tokens > 2048 maximum") {
+						if !strings.HasSuffix(got.Message, " tokens > 1792 maximum") {
 							t.Errorf("clients read the numbers of %q", got.Message)
 						}
 					}
@@ -129,7 +132,7 @@ func TestKeys(t *testing.T) {
 		"[[tenants]]\nname = \"b\"\nkeys = [\"" + otherHash + "\"]\nmodels = [\"d*\"]\n"})
 	unknown := want{status: 401, chatType: "invalid_request_error", code: "invalid_api_key", messagesType: "authentication_error"}
 	forbidden := want{status: 403, chatType: "invalid_request_error", code: "forbidden", messagesType: "permission_error", param: "model", text: "sim"}
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		for _, c := range []struct {

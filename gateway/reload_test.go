@@ -75,7 +75,7 @@ func TestReload(t *testing.T) {
 // TestReloadKeepsTurns takes everything away that a running stream uses; it ends as it would have.
 func TestReloadKeepsTurns(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		t.Parallel()
 		w := start(t, options{})
 		gate := make(chan struct{}, 2)
@@ -127,7 +127,7 @@ func TestWithoutFile(t *testing.T) {
 	if err := w.gw.Reload(); err == nil {
 		t.Error("a reload of nothing")
 	}
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		if a := w.ask(s, s.body("claude-opus-5", "say hi", streamed), "Authorization", "Bearer anything"); a.of("text") != "hi" {

@@ -11,7 +11,7 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/host"
 	"github.com/weirgate/weir/abi/plan"
-	"github.com/weirgate/weir/gateway/internal/assemble"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/config"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/ledger"
@@ -49,7 +49,7 @@ func (g *Gateway) render(ctx context.Context, m *model, t *tenant.Tenant, req *c
 
 // input is what a chat template gets.
 func (g *Gateway) input(m *model, req *conv.Request, ops []plan.Op, h *history) *prompt.Input {
-	in := &prompt.Input{Request: req, Plan: ops, ToolName: assemble.ToolName, Sum: g.ledger.Sum}
+	in := &prompt.Input{Request: req, Plan: ops, Sum: g.ledger.Sum}
 	if m.style.Whole() { // else what it cannot write would be lost
 		in.Write = m.write
 	}
@@ -87,7 +87,7 @@ func (g *Gateway) plan(ctx context.Context, m *model, t *tenant.Tenant, req *con
 // planBy asks the model's policy, and says which plugin that is. One that fails ends the turn, unless its failure
 // policy says that the prompt is then made as if there were no policy: then there is no plugin either.
 func (g *Gateway) planBy(ctx context.Context, m *model, t *tenant.Tenant, req *conv.Request) ([]plan.Op, *plughost.Plugin, error) {
-	rows, err := outline.Of(req, m.Thinking, assemble.ToolName)
+	rows, err := outline.Of(req, m.Thinking, toolname.Of)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,7 +148,7 @@ func (g *Gateway) renderByPlugin(ctx context.Context, m *model, t *tenant.Tenant
 	if req.Prompting.Template != "" || req.Prompting.Documents != nil {
 		return nil, fault.At(fault.Unsupported, "chat_template", "this model's prompts are not made by a chat template: chat_template and documents have no effect")
 	}
-	in, err := outline.Input(req, m.Thinking, assemble.ToolName)
+	in, err := outline.Input(req, m.Thinking, toolname.Of)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for _, model := range []string{"sim", "qwen2.5", "qwen3.5", "coder"} {
 		t.Run(model, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, s surface) {
+			onEach(t, func(t *testing.T, s surface) {
 				w := *w
 				w.tb = t
 				for _, args := range arguments {
@@ -69,7 +69,7 @@ func TestTexts(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{more: families})
 	for _, model := range []string{"sim", "qwen2.5", "qwen3.5", "coder"} {
-		onBoth(t, func(t *testing.T, s surface) {
+		onEach(t, func(t *testing.T, s surface) {
 			w := *w
 			w.tb = t
 			for _, text := range []string{

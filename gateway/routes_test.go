@@ -10,7 +10,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	w := start(t, options{more: "[[models]]\nid = \"org/team/model\"\naliases = [\"claude-*\", \"gpt-*\"]\nengines = [\"sim\"]\nfamily = \"qwen3\"\ndisplay_name = \"The model\"\n"})
+	w := start(t, options{more: "[[models]]\nid = \"org/team/model\"\naliases = [\"claude-*\", \"gpt-*\", \"anthropic/team\"]\nengines = [\"sim\"]\nfamily = \"qwen3\"\ndisplay_name = \"The model\"\n"})
 	for _, c := range []struct {
 		name, method, path string
 		header             []string
@@ -25,7 +25,9 @@ func TestRoutes(t *testing.T) {
 		{name: "one model", method: "GET", path: "/v1/models/sim", status: 200, text: `{"id":"sim",`},
 		{name: "slashes", method: "GET", path: "/v1/models/org/team/model", status: 200, text: `"display_name":"The model"`},
 		{name: "escaped slashes", method: "GET", path: "/v1/models/org%2Fteam%2Fmodel", status: 200, text: `{"id":"org/team/model",`},
-		{name: "alias", method: "GET", path: "/v1/models/claude-opus-5", status: 200, text: `{"id":"org/team/model",`},
+		{name: "exact alias", method: "GET", path: "/v1/models/anthropic/team", status: 200, text: `{"id":"anthropic/team","object":"model","type":"model","display_name":"The model"`},
+		{name: "vendor", method: "GET", path: "/v1/models/openai/openai/anthropic/team", status: 200, text: `{"id":"anthropic/team",`},
+		{name: "pattern", method: "GET", path: "/v1/models/claude-opus-5", status: 200, text: `{"id":"org/team/model",`},
 		{name: "unknown model", method: "GET", path: "/v1/models/no/such", status: 404, text: `"code":"model_not_found"`},
 		{name: "unknown model, messages", method: "GET", path: "/v1/models/no", header: []string{"Anthropic-Version", "2023-06-01"}, status: 404, text: `"type":"not_found_error"`},
 		{name: "unknown path", method: "POST", path: "/v1/completions", status: 404, text: `there is nothing at POST \"/v1/completions\"`},
@@ -61,15 +63,19 @@ func TestRoutes(t *testing.T) {
 				Window           int    `json:"context_window"`
 				Output           int    `json:"max_output_tokens"`
 			}
-			More  bool   `json:"has_more"`
-			First string `json:"first_id"`
-			Last  string `json:"last_id"`
+			More  bool             `json:"has_more"`
+			First string           `json:"first_id"`
+			Last  string           `json:"last_id"`
+			Codex []map[string]any `json:"models"`
 		}
 		strict(t, b, &list)
-		if list.Object != "list" || len(list.Data) != 3 || list.First != list.Data[0].ID || list.Last != list.Data[2].ID {
+		if list.Object != "list" || len(list.Data) != 4 || len(list.Codex) != 4 || list.First != list.Data[0].ID || list.Last != list.Data[3].ID {
 			t.Errorf("got %s", b)
 		}
-		for _, m := range list.Data {
+		for i, m := range list.Data {
+			if c := list.Codex[i]; c["slug"] != m.ID || c["display_name"] != m.Name || c["context_window"] != float64(m.Window) {
+				t.Errorf("got %+v for %s", c, m.ID)
+			}
 			if m.Object != "model" || m.Type != "model" || m.Name == "" || m.Owner == "" || m.CreatedAt == "" || m.Length == 0 || m.Window != m.Length {
 				t.Errorf("got %+v", m)
 			}
@@ -83,7 +89,7 @@ var madeID = regexp.MustCompile(`^req_[0-9A-Za-z]{24}$`)
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		seen := map[string]bool{}

@@ -142,12 +142,12 @@ func TestShadow(t *testing.T) {
 		"loops": allText("loops", "1", whenTildes(wasm.Loop+wasm.Br(0)+wasm.End)),
 	})
 	const output = "~~~~<think>\nso\n</think>\n\nSure <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1, \"t\": \"x\"}}\n</tool_call>"
-	const turns = 4 * 2 * 2
+	const turns = 4 * 2 * 3
 	want := map[string]string{
 		"agrees": fmt.Sprintf("same %d", turns), "differs": fmt.Sprintf("different %d", turns), "traps": fmt.Sprintf("fault %d", turns),
 		"loops": fmt.Sprintf("fault %d", turns), "absent": fmt.Sprintf("skipped %d", turns),
 	}
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		for _, n := range []int{4, 5, 17, len(output)} {

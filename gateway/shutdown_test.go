@@ -30,7 +30,7 @@ func (w *world) ending(stop func() error) <-chan error {
 // TestShutdownGrace lets running streams finish.
 func TestShutdownGrace(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		t.Parallel()
 		w, stop := run(t, options{server: `shutdown_grace = "30s"`})
 		gate := make(chan struct{}, 2)
@@ -52,7 +52,7 @@ func TestShutdownGrace(t *testing.T) {
 // TestShutdownGraceOnSockets is the same for a turn on a socket, which the HTTP server knows nothing of.
 func TestShutdownGraceOnSockets(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		t.Parallel()
 		w, stop := run(t, options{server: `shutdown_grace = "30s"`})
 		gate := make(chan struct{}, 2)
@@ -79,7 +79,7 @@ func TestShutdownGraceOnSockets(t *testing.T) {
 // TestShutdownGraceOver ends what does not finish in time with the surface's error.
 func TestShutdownGraceOver(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		t.Parallel()
 		w, stop := run(t, options{server: `shutdown_grace = "50ms"`})
 		w.double.Play(enginetest.Script{Chunks: enginetest.Say("Hello", " again"), Fault: enginetest.FaultStall, At: 1})

@@ -13,6 +13,7 @@ import (
 	"github.com/weirgate/weir/gateway/internal/family"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
 	"github.com/weirgate/weir/gateway/internal/plughost"
+	"github.com/weirgate/weir/gateway/internal/seal"
 	"github.com/weirgate/weir/gateway/internal/shadow"
 	"github.com/weirgate/weir/gateway/internal/telemetry"
 	"github.com/weirgate/weir/gateway/internal/tenant"
@@ -31,6 +32,7 @@ type snapshot struct {
 	tenants  *tenant.Registry
 	models   map[string]*model
 	shadows  *shadow.Store // the same for all
+	box      *seal.Box
 	settings httpapi.Settings
 }
 
@@ -71,7 +73,11 @@ func (g *Gateway) apply(c *config.Config) error {
 			return err
 		}
 	}
-	s := &snapshot{config: c, models: make(map[string]*model, len(c.Models))}
+	box, err := g.bindSeal(c)
+	if err != nil {
+		return err
+	}
+	s := &snapshot{config: c, box: box, models: make(map[string]*model, len(c.Models))}
 	engines, err := g.pool.bind(g, c)
 	if err != nil {
 		return err
@@ -97,6 +103,7 @@ func (g *Gateway) apply(c *config.Config) error {
 	s.settings = httpapi.Settings{
 		MaxBody: c.Server.MaxBody, Hosts: c.Server.Hosts, AnyHost: len(c.Server.Hosts) == 0 && !loopback(listen),
 		Origins: c.Server.Origins, WebSocket: c.Server.WebSocket, WriteTimeout: writeTimeout, SocketStall: socketStall,
+		OpenNames: c.Responses.OpenNames, SocketTTL: c.Responses.SocketTTL, SocketMemory: c.Responses.SocketMemory, Deflate: c.Responses.Deflate, StoreTTL: c.Store.TTL,
 	}
 	g.pool.keep(engines)
 	g.assets.keep(bySource)

@@ -17,7 +17,7 @@ import (
 func TestSocketNonsense(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{})
-	onBoth(t, func(t *testing.T, s surface) {
+	onFramed(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		k := w.dial(s.path)
@@ -77,7 +77,7 @@ func TestSocketNonsense(t *testing.T) {
 func TestSocketTurns(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{})
-	onBoth(t, func(t *testing.T, s surface) {
+	onFramed(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		k := w.dial(s.path)
@@ -148,7 +148,7 @@ func TestSocketTooBig(t *testing.T) {
 func TestSocketOff(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{server: "websocket = false"})
-	onBoth(t, func(t *testing.T, s surface) {
+	onFramed(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		k, resp := w.try(s.path)
@@ -209,7 +209,7 @@ func TestForeign(t *testing.T) {
 		return want{status: 403, chatType: "invalid_request_error", code: "forbidden", messagesType: "permission_error", param: param}
 	}
 	host := strings.TrimPrefix(w.url, "http://")
-	onBoth(t, func(t *testing.T, s surface) {
+	onFramed(t, func(t *testing.T, s surface) {
 		for _, c := range []struct {
 			name, header, value string
 			want                want

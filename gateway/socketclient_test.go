@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,10 +10,13 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// socket is a client's end of the framed mode.
+// socket is a client's end of the framed mode, or of that of responses, whose messages are events without a frame.
 type socket struct {
 	tb   testing.TB
 	conn *websocket.Conn
+	bare bool   // of responses
+	id   string // what such a turn was begun with
+	over bool   // it has ended, which is told as a frame of the other mode tells it
 }
 
 // dial opens a socket that must be let in.
@@ -42,7 +46,7 @@ func (w *world) try(path string, header ...string) (*socket, *http.Response) {
 		return nil, resp
 	}
 	w.tb.Cleanup(func() { conn.Close() })
-	return &socket{tb: w.tb, conn: conn}, resp
+	return &socket{tb: w.tb, conn: conn, bare: path == responses().path}, resp
 }
 
 // send sends a text message.
@@ -56,6 +60,11 @@ func (s *socket) send(text string) {
 // request begins a turn.
 func (s *socket) request(id, body string) {
 	s.tb.Helper()
+	if s.bare {
+		s.id = id
+		s.send(`{"type":"response.create",` + strings.TrimPrefix(body, "{"))
+		return
+	}
 	s.send(`{"type":"request","id":` + id + `,"body":` + body + `}`)
 }
 
@@ -71,6 +80,10 @@ func (s *socket) next() frame {
 
 func (s *socket) read() (frame, error) {
 	s.tb.Helper()
+	if s.over {
+		s.over = false
+		return frame{ID: json.RawMessage(s.id), Event: "done"}, nil
+	}
 	if err := s.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		s.tb.Fatal(err)
 	}
@@ -81,6 +94,20 @@ func (s *socket) read() (frame, error) {
 	var f frame
 	if kind != websocket.TextMessage {
 		s.tb.Fatalf("a message of kind %d", kind)
+	}
+	if s.bare {
+		var e struct {
+			Type   string
+			Status int
+		}
+		if err := json.Unmarshal(b, &e); err != nil || e.Type == "" {
+			s.tb.Fatalf("not an event: %s", b)
+		}
+		switch e.Type {
+		case "response.completed", "response.incomplete", "response.failed", "error":
+			s.over = true
+		}
+		return frame{ID: json.RawMessage(s.id), Event: e.Type, Status: e.Status, Data: b}, nil
 	}
 	strict(s.tb, b, &f)
 	if len(f.ID) == 0 || f.Event == "" {

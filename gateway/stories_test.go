@@ -48,6 +48,7 @@ func TestStories(t *testing.T) {
 			a.compare(t, "events", eventsOf(t, request, pieces, finish), *update)
 			a.compare(t, "chat", told(w.frames(chat().path, request)), *update)
 			a.compare(t, "messages", told(w.frames(messages().path, asMessages(t, request))), *update)
+			a.compare(t, "responses", told(w.frames(responses().path, asResponses(t, request))), *update)
 			k := w.dial(chat().path)
 			k.request(`"s1"`, request)
 			a.compare(t, "socket", told(k.turn(`"s1"`)), *update)
@@ -107,6 +108,23 @@ func asMessages(tb testing.TB, body string) string {
 		tools = append(tools, object(`"name":`+quote(t.Function.Name), `"input_schema":`+string(t.Function.Parameters)))
 	}
 	return object(`"model":"double"`, `"max_tokens":999`, streamed, thinks, `"messages":`+string(r.Messages), `"tools":[`+strings.Join(tools, ",")+`]`)
+}
+
+// asResponses is a chat request of plain messages as a request of responses.
+func asResponses(tb testing.TB, body string) string {
+	tb.Helper()
+	var r struct {
+		Messages json.RawMessage
+		Tools    []struct{ Function json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		tb.Fatal(err)
+	}
+	var tools []string
+	for _, t := range r.Tools {
+		tools = append(tools, `{"type":"function",`+strings.TrimPrefix(string(t.Function), "{"))
+	}
+	return object(`"model":"double"`, streamed, `"input":`+string(r.Messages), `"tools":[`+strings.Join(tools, ",")+`]`)
 }
 
 // script is an engine that gives the pieces of a story one by one.
@@ -188,11 +206,12 @@ func eventsOf(tb testing.TB, request string, pieces []string, finish string) str
 
 // What differs from run to run, and what depends on the template's wording.
 var (
-	ids     = regexp.MustCompile(`"(chatcmpl-|msg_|call_|toolu_)[0-9A-Za-z]{24}"`)
-	created = regexp.MustCompile(`"created":[0-9]+`)
+	ids     = regexp.MustCompile(`"(chatcmpl-|msg_|call_|toolu_|resp_|rs_|fc_)[0-9A-Za-z]{24}[0-9a-f]*"`)
+	created = regexp.MustCompile(`"(created|created_at|completed_at|sequence_number)":[0-9]+`)
+	vouched = regexp.MustCompile(`"weir1\.t\.[0-9A-Za-z_-]{32}"`)
 	counts  = regexp.MustCompile(`"(prompt_tokens|total_tokens|input_tokens)":[0-9]+`)
 	// piece cuts a frame at the text of its delta.
-	piece = regexp.MustCompile(`^(.*"(?:content|reasoning_content|arguments|text|thinking|partial_json)":")((?:[^"\\]|\\.)*)("[\]}]+.*)$`)
+	piece = regexp.MustCompile(`^(.*"(?:content|reasoning_content|arguments|text|thinking|partial_json|delta)":")((?:[^"\\]|\\.)*)("(?:[\]}]+|,"logprobs":\[\],"s|,"s).*)$`)
 )
 
 // told writes frames with neighbours of one block put together, for how an engine's pieces are read
@@ -230,7 +249,8 @@ func told(frames []frame) string {
 			}
 			return seen[id]
 		})
-		data = created.ReplaceAllString(data, `"created":1`)
+		data = created.ReplaceAllString(data, `"$1":1`)
+		data = vouched.ReplaceAllString(data, `"weir1.t.tag"`)
 		data = counts.ReplaceAllString(data, `"$1":9`)
 		event := f.Event
 		if f.ID != nil {

@@ -32,7 +32,7 @@ func (g *Gateway) Tokenize(ctx context.Context, c *httpapi.Call, r *surface.Toke
 	v, out := m.vocab, &surface.TokenizeResult{Context: m.Context}
 	switch {
 	case r.Chat != nil:
-		p, err := g.prompt(ctx, m, t, r.Chat.Request, false)
+		p, err := g.prompt(ctx, s, m, t, c, false)
 		if err != nil {
 			return nil, err
 		}

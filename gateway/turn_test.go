@@ -72,12 +72,12 @@ func TestTurns(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, s surface) {
+			onEach(t, func(t *testing.T, s surface) {
 				w := *w
 				w.tb = t
-				none, one, finish := `"tool_choice":"none"`, `"parallel_tool_calls":false`, c.chat
+				none, one, finish := `"tool_choice":"none"`, `"parallel_tool_calls":false`, s.finish(c.chat, c.message)
 				if s.name == "messages" {
-					none, one, finish = `"tool_choice":{"type":"none"}`, `"tool_choice":{"type":"auto","disable_parallel_tool_use":true}`, c.message
+					none, one = `"tool_choice":{"type":"none"}`, `"tool_choice":{"type":"auto","disable_parallel_tool_use":true}`
 				}
 				members := []string{thinks}
 				for _, m := range c.members {
@@ -121,7 +121,7 @@ func same(t *testing.T, what string, got, want answer) {
 
 // fold is what a streamed answer is when it is told at once: on chat reasoning, text and calls.
 func fold(s surface, a answer) answer {
-	if s.name == "messages" {
+	if s.name != "chat" {
 		return a
 	}
 	out := a
@@ -153,14 +153,11 @@ func TestIncompleteCalls(t *testing.T) {
 		{name: "not an object", text: "<tool_call>\n{\"name\": \"f\", \"arguments\": 5}\n</tool_call>", args: "5", raw: "<tool_call>\n{\"name\": \"f\", \"arguments\": 5}", chat: "stop", messages: "end_turn"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, s surface) {
+			onEach(t, func(t *testing.T, s surface) {
 				w := *w
 				w.tb = t
 				w.double.Play(enginetest.Script{Chunks: enginetest.Say("Well.\n", callF+"\n", c.text), Finish: c.finish})
-				finish := c.chat
-				if s.name == "messages" {
-					finish = c.messages
-				}
+				finish := s.finish(c.chat, c.messages)
 				a := w.ask(s, s.body("double", "hello", s.tools("f"), streamed), "X-Weir-Dispatch", "1")
 				calls := a.calls()
 				if len(calls) != 2 || calls[0].Text != `{"a": 1}` || calls[1].Text != c.args || a.of("text") != "Well." || a.Finish != finish {
@@ -183,7 +180,7 @@ func TestIncompleteCalls(t *testing.T) {
 func TestUnknownToolEmitted(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{double: `unknown_tools = "emit"`, script: []enginetest.Script{{Chunks: enginetest.Say("<tool_call>\n{\"name\": \"g\"}\n</tool_call>")}}})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		w := *w
 		w.tb = t
 		a := w.ask(s, s.body("double", "hello", s.tools("f"), streamed))
@@ -198,7 +195,7 @@ func TestDispatch(t *testing.T) {
 	t.Parallel()
 	w := start(t, options{})
 	on := start(t, options{tenants: "[[tenants]]\nname = \"all\"\nany_key = true\ndispatch = true\n"})
-	onBoth(t, func(t *testing.T, s surface) {
+	onEach(t, func(t *testing.T, s surface) {
 		body := s.body("sim", "call f {\"a\": 1}\ncall f {\"a\": 2}", s.tools("f"), streamed)
 		for _, c := range []struct {
 			name   string

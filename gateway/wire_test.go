@@ -187,10 +187,51 @@ func messages() surface {
 	}
 }
 
-// onBoth runs a test for each surface.
-func onBoth(t *testing.T, f func(t *testing.T, s surface)) {
+func responses() surface {
+	return surface{
+		name: "responses", path: "/v1/responses", idHeader: "X-Request-Id", stop: "completed", cut: "max_output_tokens", calls: "completed",
+		body: func(model, text string, more ...string) string {
+			for i := range more {
+				more[i] = strings.Replace(more[i], `"max_tokens"`, `"max_output_tokens"`, 1)
+			}
+			return object(append([]string{`"model":` + quote(model), `"input":[{"role":"user","content":` + quote(text) + `}]`}, more...)...)
+		},
+		read: readResponses, whole: wholeResponses, refusal: responsesRefusal,
+	}
+}
+
+// finish is what this surface says where chat and messages say these.
+func (s surface) finish(chat, messages string) string {
+	switch s.name {
+	case "chat":
+		return chat
+	case "messages":
+		return messages
+	}
+	switch chat {
+	case "stop", "tool_calls":
+		return s.stop
+	case "length":
+		return s.cut
+	}
+	return chat
+}
+
+// onEach runs a test for each surface.
+func onEach(t *testing.T, f func(t *testing.T, s surface)) {
 	t.Helper()
-	for _, s := range []surface{chat(), messages()} {
+	onThese(t, f, chat(), messages(), responses())
+}
+
+// onFramed runs a test for the surfaces whose sockets carry frames with ids.
+func onFramed(t *testing.T, f func(t *testing.T, s surface)) {
+	t.Helper()
+	onThese(t, f, chat(), messages())
+}
+
+func onThese(t *testing.T, f func(t *testing.T, s surface), these ...surface) {
+	t.Helper()
+	for _, s := range these {
 		t.Run(s.name, func(t *testing.T) { f(t, s) })
 	}
 }
@@ -200,10 +241,13 @@ func (s surface) tools(names ...string) string {
 	var out []string
 	for _, n := range names {
 		schema := `{"type":"object","properties":{"a":{"type":"integer"},"t":{"type":"string"}}}`
-		if s.name == "chat" {
+		switch s.name {
+		case "chat":
 			out = append(out, `{"type":"function","function":{"name":`+quote(n)+`,"parameters":`+schema+`}}`)
-		} else {
+		case "messages":
 			out = append(out, `{"name":`+quote(n)+`,"input_schema":`+schema+`}`)
+		default:
+			out = append(out, `{"type":"function","name":`+quote(n)+`,"parameters":`+schema+`}`)
 		}
 	}
 	return `"tools":[` + strings.Join(out, ",") + `]`

@@ -76,7 +76,7 @@ func (a *Assembler) args(kind uint32, b []byte) error {
 	if b = trimLeft(b); len(b) == 0 {
 		return nil
 	}
-	if err := a.start(event.Function); err != nil {
+	if err := a.start(c.kind()); err != nil {
 		return err
 	}
 	c.class = jsonArgs

@@ -7,6 +7,7 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/event"
 	"github.com/weirgate/weir/abi/record"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/assemble"
 )
 
@@ -387,19 +388,7 @@ func TestIDs(t *testing.T) {
 
 func TestToolName(t *testing.T) {
 	long := strings.Repeat("é", 40)
-	for _, c := range []struct{ ns, name, want string }{
-		{"", "f", "f"},
-		{"", long, long},
-		{"ns", "f", "ns__f"},
-	} {
-		if got := assemble.ToolName(c.ns, c.name); got != c.want {
-			t.Errorf("ToolName(%q, %q) = %q", c.ns, c.name, got)
-		}
-	}
-	a, b := assemble.ToolName("mcp", long), assemble.ToolName("mcp", long+"x")
-	if len(a) > 64 || len(b) > 64 || a == b || a != assemble.ToolName("mcp", long) || !strings.HasPrefix(a, "mcp__é") {
-		t.Errorf("%q and %q", a, b)
-	}
+	a := toolname.Of("mcp", long)
 	o := assemble.Options{Tools: []conv.ToolDef{{Namespace: "mcp", Name: long}}, Choice: parallel()}
 	if got := run(t, o, jsonCall(a, "{}"), event.ReasonStop); got.res.Blocks[0].Call.Name != long {
 		t.Errorf("%q is not mapped back", a)

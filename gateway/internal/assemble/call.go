@@ -261,8 +261,14 @@ func (a *Assembler) setName(name []byte) bool {
 
 // kind is what the call is when its arguments do not tell.
 func (c *call) kind() event.ToolKind {
-	if c.tool != nil && c.tool.def.Kind == conv.Custom {
+	if c.tool == nil {
+		return event.Function
+	}
+	switch c.tool.def.Kind {
+	case conv.Custom:
 		return event.Custom
+	case conv.ToolSearch:
+		return event.ToolSearch
 	}
 	return event.Function
 }

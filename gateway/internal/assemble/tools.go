@@ -1,34 +1,12 @@
 package assemble
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"unicode/utf8"
 
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/assemble/internal/schema"
 )
-
-// maxName is the longest name that a namespaced tool may have towards the model, in bytes.
-const maxName = 64
-
-// ToolName is the name by which the model knows a tool: name, or namespace__name. Where that is longer
-// than 64 bytes its end gives way to a hash of the whole, so that names stay different and stable.
-func ToolName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	full := namespace + "__" + name
-	if len(full) <= maxName {
-		return full
-	}
-	sum := sha256.Sum256([]byte(full))
-	cut := maxName - 9
-	for !utf8.RuneStart(full[cut]) {
-		cut--
-	}
-	return full[:cut] + "_" + hex.EncodeToString(sum[:4])
-}
 
 // tool is a declared tool. Its schema is read when it is first called with untyped parameters.
 type tool struct {
@@ -87,7 +65,7 @@ func (t *tool) dotted(name []byte) bool {
 func (s *toolset) fill(defs []conv.ToolDef) {
 	s.tools = make([]tool, len(defs))
 	for i := range defs {
-		s.tools[i] = tool{def: &defs[i], name: ToolName(defs[i].Namespace, defs[i].Name)}
+		s.tools[i] = tool{def: &defs[i], name: toolname.Of(defs[i].Namespace, defs[i].Name)}
 	}
 	if len(defs) <= fewTools {
 		return

@@ -25,6 +25,40 @@ type Item struct {
 	Tools []conv.ToolDef `json:"tools,omitempty"`
 }
 
+// itemOverhead is about what an item, its message and one part take beside their bytes.
+const itemOverhead = 400
+
+// Size is about how many bytes an item takes in memory.
+func (it *Item) Size() int {
+	n := itemOverhead + len(it.ID) + len(it.JSON)
+	for i := range it.Messages {
+		n += partsSize(it.Messages[i].Parts)
+	}
+	for i := range it.Tools {
+		t := &it.Tools[i]
+		n += itemOverhead + len(t.Namespace) + len(t.Name) + len(t.Description) + len(t.Schema) + len(t.Format)
+	}
+	return n
+}
+
+func partsSize(parts []conv.Part) int {
+	n := 0
+	for i := range parts {
+		p := &parts[i]
+		n += itemOverhead/4 + len(p.Text) + len(p.Seal)
+		if c := p.Call; c != nil {
+			n += len(c.ID) + len(c.Namespace) + len(c.Name) + len(c.Arguments)
+		}
+		if p.Result != nil {
+			n += len(p.Result.CallID) + partsSize(p.Result.Parts)
+		}
+		if m := p.Media; m != nil {
+			n += len(m.MIME) + len(m.URL) + len(m.Data)
+		}
+	}
+	return n
+}
+
 // Link is an answer that can be continued. It is not changed once it was put.
 type Link struct {
 	ID      string // of the answer
@@ -47,7 +81,7 @@ var (
 )
 
 // Store keeps links. It is safe for concurrent use; what it gives out is not changed by anybody.
-type Store interface {
+type Store interface { //nolint:interfacebloat // because these are what a kept conversation is asked for, and no less
 	// Put keeps a link under its id, which is new. When it returns, Get finds it.
 	Put(ctx context.Context, l *Link) error
 	// Get finds a link by id.

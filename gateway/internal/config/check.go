@@ -17,6 +17,7 @@ func (l *loader) check(c *Config) {
 	l.checkTenants(c)
 	l.checkGuards(c)
 	l.checkListeners(c)
+	l.checkSeal(c)
 }
 
 // apiKey takes the key of an engine from the environment. Its text never appears in a fault.
@@ -71,6 +72,7 @@ func (l *loader) checkModels(c *Config) {
 			m.EngineModel = m.ID
 		}
 		l.files(m)
+		l.checkCodex(m)
 	}
 }
 

@@ -114,12 +114,6 @@ func (l *loader) files(m *Model) {
 		key  string
 		path *string
 	}{{"dir", &m.Dir}, {"gguf", &m.GGUF}} {
-		given := *f.path
-		if given == "" {
-			continue
-		}
-		if *f.path = l.absolute(given, ""); *f.path == "" {
-			l.add(m.origin.fault(f.key, showText(given)+" where no home folder is known", "an absolute path"))
-		}
+		*f.path = l.resolve(m.origin, f.key, *f.path)
 	}
 }

@@ -4,6 +4,7 @@ package config
 
 import (
 	"crypto/ed25519"
+	"strings"
 	"time"
 
 	"github.com/weirgate/weir/gateway/internal/secret"
@@ -12,13 +13,16 @@ import (
 // Config is one whole configuration. It is not changed after it was loaded and may be shared; a reload
 // makes another one.
 type Config struct {
-	Server  Server
-	Log     Log
-	Plugins Plugins
-	Memory  Memory
-	Engines []Engine // in the order of their names
-	Models  []Model  // in the order of the file
-	Tenants []Tenant // in the order of the file
+	Server    Server
+	Log       Log
+	Plugins   Plugins
+	Memory    Memory
+	Seal      Seal
+	Store     Store
+	Responses Responses
+	Engines   []Engine // in the order of their names
+	Models    []Model  // in the order of the file
+	Tenants   []Tenant // in the order of the file
 
 	names    map[string]int // model ids and exact aliases
 	patterns []pattern      // the other aliases, the most specific first
@@ -97,6 +101,29 @@ func (p *Plugins) FailureOf(name string) FailurePolicy {
 type Memory struct {
 	Turns  int64 // bytes of what models wrote; 0: nothing is remembered
 	Ledger int64 // bytes of what prompts began with
+}
+
+// Seal is what opaque strings are made with that clients keep for weir: reasoning and summaries.
+type Seal struct {
+	// Keys say where keys are: env:NAME or file:/path, absolute. The first seals, all open; none: weir makes one and
+	// keeps it in the state folder.
+	Keys   []string
+	Strict bool // a responses request whose seal is weir's own and does not open is refused
+}
+
+// Store is where answers are kept that can be continued and asked for again.
+type Store struct {
+	Path string        // absolute; of a SQLite database; empty: memory, which a restart empties
+	Max  int64         // bytes of it
+	TTL  time.Duration // how long an answer is kept
+}
+
+// Responses is how OpenAI's responses are served.
+type Responses struct {
+	OpenNames    bool          // raw reasoning has the event names of Open Responses, not OpenAI's
+	SocketTTL    time.Duration // age at which a socket takes no further request
+	SocketMemory int64         // bytes that one socket keeps of its conversations
+	Deflate      bool          // its sockets may be compressed
 }
 
 // Engine is something that generates. Exactly one of Sim and OpenAI is set, by its kind.
@@ -187,6 +214,7 @@ type Model struct {
 	UnknownTools UnknownTools
 	OwnedBy      string
 	DisplayName  string // never empty
+	Codex        Codex
 
 	origin origin
 }
@@ -197,6 +225,17 @@ func (m *Model) Given(key string) bool { return m.origin.at != nil && m.origin.a
 
 // Fault is a fault of one of the entry's keys.
 func (m *Model) Fault(key, got, want string) Fault { return m.origin.fault(key, got, want) }
+
+// Names are the id and the aliases without stars: each is listed as a model of its own.
+func (m *Model) Names() []string {
+	names := []string{m.ID}
+	for _, a := range m.Aliases {
+		if !strings.Contains(a, "*") {
+			names = append(names, a)
+		}
+	}
+	return names
+}
 
 // HasFiles reports whether the model's own files say what it is.
 func (m *Model) HasFiles() bool { return m.Dir != "" || m.GGUF != "" }
@@ -229,6 +268,8 @@ type Tenant struct {
 	PrefixHeader  bool       // responses say what of the prompt was seen before
 	LogPrompts    bool       // content may be logged
 	MaxConcurrent int        // turns at a time; 0: no limit
+	Store         bool       // answers are kept where a request does not refuse it; false: never, and none is continued by id
+	WebSocket     bool       // it may use sockets
 
 	origin origin
 }

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the .want files of testdata")
 func options(tb testing.TB) config.Options {
 	tb.Helper()
 	vars := map[string]string{
-		"HOME": "/home/weir", "VLLM_API_KEY": "engine-key", "BAD_VALUE": "secret value",
+		"HOME": "/home/weir", "VLLM_API_KEY": "engine-key", "SEAL_KEY": "a secret key", "BAD_VALUE": "secret value",
 	}
 	return config.Options{
 		Known: config.Known{

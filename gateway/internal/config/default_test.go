@@ -21,9 +21,11 @@ func fields(t *testing.T) map[string][]string {
 	t.Helper()
 	tables := map[string]string{
 		"server": "[server]\nno = 1", "log": "[log]\nno = 1", "plugins": "[plugins]\nno = 1", "memory": "[memory]\nno = 1",
+		"seal": "[seal]\nno = 1", "store": "[store]\nno = 1", "responses": "[responses]\nno = 1",
 		"engines.sim":    "[engines.x]\nkind = \"sim\"\nno = 1",
 		"engines.openai": "[engines.x]\nkind = \"openai\"\nno = 1",
 		"models":         "[[models]]\nno = 1",
+		"models.codex":   "[[models]]\n[models.codex]\nno = 1",
 		"tenants":        "[[tenants]]\nno = 1",
 	}
 	known := map[string][]string{}
@@ -53,6 +55,9 @@ func TestDefaultNamesEveryField(t *testing.T) {
 		line = strings.TrimRight(line, "\n")
 		if m := headerLine.FindStringSubmatch(line); m != nil {
 			table = m[1]
+			if i := strings.LastIndexByte(table, '.'); i >= 0 {
+				written[table[:i]] = append(written[table[:i]], table[i+1:])
+			}
 			if table == "engines.vllm" {
 				table = "engines.openai"
 			}
@@ -97,6 +102,9 @@ func TestDefaultShowsDefaults(t *testing.T) {
 		{"log", got.Log, want.Log},
 		{"plugins", got.Plugins, want.Plugins},
 		{"memory", got.Memory, want.Memory},
+		{"seal", got.Seal, want.Seal},
+		{"store", got.Store, want.Store},
+		{"responses", got.Responses, want.Responses},
 		{"sim", got.Engine("sim").Sim, want.Engine("sim").Sim},
 		{"openai", got.Engine("vllm").OpenAI, bare.Engine("vllm").OpenAI},
 		{"models", public(got.Models), public(want.Models)},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -159,7 +160,9 @@ func TestSizes(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, doc := range []string{
 		"", "[server]\nlisten = \"127.0.0.1:0\"", "a.b = [{c=1},\n'x']", "[[models]]\nid = \"\"\"x\"\"\"\n[[models]]\n",
-		"\"\\u0061\" = '''\n'''", "[engines.a]\nkind = \"openai\"\nurl = \"http://x\"", "tenants = [{name = \"a\", keys = [1]}]", "\xff\xfe[[[",
+		"\"\\u0061\" = '''\n'''", "[engines.a]\nkind = \"openai\"\nurl = \"http://x\"", "seal.keys = [\"env:A\", \"file:x\", \"a\"]\nstore.path = \"~/x\"\n[responses]\nsocket_ttl = \"1h\"",
+		"engines.sim.kind = \"sim\"\n[[models]]\nid = \"openai/a\"\naliases = [\"a\", \"anthropic/*\"]\nengines = [\"sim\"]\nfamily = \"qwen3\"\n[models.codex]\nreasoning_levels = [\"max\"]",
+		"tenants = [{name = \"a\", keys = [1]}]", "\xff\xfe[[[",
 	} {
 		f.Add(doc)
 	}
@@ -172,8 +175,16 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("loaded with an open listener: %v", err)
 			}
 			for _, m := range c.Models {
-				if c.Resolve(m.ID).ID != m.ID {
-					t.Fatalf("model %s is not found by its id", m.ID)
+				for _, name := range m.Names() {
+					if found, listed := c.Lookup(name); found.ID != m.ID || listed != name {
+						t.Fatalf("model %s is not found by %s", m.ID, name)
+					}
+					if vendor := "openai/" + name; len(vendor) <= maxModelName && c.Resolve(vendor) == nil {
+						t.Fatalf("nothing is found by %s", vendor)
+					}
+				}
+				if levels, level := m.ReasoningLevels(), m.DefaultReasoning(); (level == "") != (len(levels) == 0) || level != "" && !slices.Contains(levels, level) {
+					t.Fatalf("model %s: level %q of %q", m.ID, level, levels)
 				}
 			}
 		}

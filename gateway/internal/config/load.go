@@ -42,16 +42,22 @@ func Load(path string, o Options) (*Config, error) {
 }
 
 // readFile reads at most one byte more than a file may have.
-func readFile(path string) (data []byte, err error) {
-	f, err := os.Open(path)
+func readFile(path string) ([]byte, error) {
+	data, err := readAtMost(path, maxFile+1)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if data, err = io.ReadAll(io.LimitReader(f, maxFile+1)); err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
 	return data, nil
+}
+
+// readAtMost reads a file, or the beginning of one that is longer.
+func readAtMost(path string, most int64) (data []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // Default is the configuration of a weir that was given none.
@@ -106,6 +112,9 @@ func (l *loader) overlay(c *Config, file, text string) bool {
 	root.sub("log", func(t *table) { l.log(t, &c.Log) })
 	root.sub("plugins", func(t *table) { l.plugins(t, &c.Plugins) })
 	root.sub("memory", func(t *table) { l.memory(t, &c.Memory) })
+	root.sub("seal", func(t *table) { l.seal(t, &c.Seal) })
+	root.sub("store", func(t *table) { l.store(t, &c.Store) })
+	root.sub("responses", func(t *table) { l.responses(t, &c.Responses) })
 	l.serving(root, c)
 	l.tenants(root, c)
 	root.end()

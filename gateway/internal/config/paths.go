@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -11,6 +13,41 @@ func (l *loader) directories(c *Config) {
 	c.Server.StateDir = l.absolute(c.Server.StateDir, data)
 	c.Plugins.Dir = l.absolute(c.Plugins.Dir, below(data, "plugins"))
 	c.Plugins.CacheDir = l.absolute(c.Plugins.CacheDir, cache)
+	c.Store.Path = l.resolve(c.origin.table("store"), "path", c.Store.Path)
+}
+
+// resolve makes the path under key of a table absolute. One that cannot be is a fault, since no path would mean
+// something else.
+func (l *loader) resolve(o origin, key, path string) string {
+	if path == "" {
+		return ""
+	}
+	abs := l.absolute(path, "")
+	if abs == "" {
+		l.add(o.fault(key, showText(path)+noHome, absolutePath))
+	}
+	return abs
+}
+
+// What a fault says of a path from ~/ where the environment names no home.
+const (
+	noHome       = " where no home folder is known"
+	absolutePath = "an absolute path"
+)
+
+// readable returns what keeps a path from being read as a file, as a fault goes on, or nothing. What is neither a file nor a link to one
+// is not opened: a pipe would never answer.
+func readable(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return ", which is not there"
+	case err != nil:
+		return ", which cannot be read"
+	case !info.Mode().IsRegular():
+		return ", which is no file"
+	}
+	return ""
 }
 
 // absolute resolves a path of the file, or gives fallback for an empty one.

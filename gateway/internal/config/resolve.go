@@ -32,21 +32,43 @@ func (c *Config) index() {
 func literal(p string) int { return len(p) - strings.Count(p, "*") }
 
 // Resolve finds the model that a client's name means: an id or an exact alias; else the pattern that
-// matches with the most bytes of its own, the first in the file among equals. It returns nil where there
-// is none.
+// matches with the most bytes of its own, the first in the file among equals. Clients that name a model by its
+// vendor are understood: openai/ and anthropic/ in front are taken off one at a time where the longer name is
+// no id and no exact alias, and a pattern may match with or without them. It returns nil where there is none.
 func (c *Config) Resolve(name string) *Model {
+	m, _ := c.Lookup(name)
+	return m
+}
+
+// Lookup is Resolve with the name under which the model is listed: the id or exact alias that was meant, and
+// the id where a pattern matched.
+func (c *Config) Lookup(name string) (m *Model, listed string) {
 	if len(name) > maxModelName {
-		return nil
+		return nil, ""
 	}
-	if i, ok := c.names[name]; ok {
-		return &c.Models[i]
-	}
-	for _, p := range c.patterns {
-		if Match(p.text, name) {
-			return &c.Models[p.model]
+	for form, ok := name, true; ok; form, ok = withoutVendor(form) {
+		if i, found := c.names[form]; found {
+			return &c.Models[i], form
 		}
 	}
-	return nil
+	for _, p := range c.patterns {
+		for form, ok := name, true; ok; form, ok = withoutVendor(form) {
+			if Match(p.text, form) {
+				m := &c.Models[p.model]
+				return m, m.ID
+			}
+		}
+	}
+	return nil, ""
+}
+
+// withoutVendor takes a vendor off the front of a name and reports whether there was one.
+func withoutVendor(name string) (string, bool) {
+	rest, ok := strings.CutPrefix(name, "openai/")
+	if !ok {
+		rest, ok = strings.CutPrefix(name, "anthropic/")
+	}
+	return rest, ok
 }
 
 // Match reports whether name is what pattern says, where each * stands for any text, also none. Time is

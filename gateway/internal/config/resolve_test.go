@@ -45,6 +45,60 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestVendors has clients put a vendor before a name: the longer name goes first where it is one.
+func TestVendors(t *testing.T) {
+	t.Parallel()
+	const sim = "\nengines = [\"sim\"]\nfamily = \"qwen3\"\n"
+	c := mustParse(t, "engines.sim.kind = \"sim\""+
+		"\n[[models]]\nid = \"one\"\naliases = [\"short\", \"gpt-*\", \"openai/claude-*\"]"+sim+
+		"[[models]]\nid = \"openai/one\"\naliases = [\"anthropic/mine\", \"claude-*\", \"openai/*\"]"+sim+
+		"[[models]]\nid = \"three\"\naliases = [\"openai/openai/openai/short\", \"openai/gpt-5-*\", \"*\"]"+sim)
+	for _, tt := range []struct{ name, asked, want, listed string }{
+		{"id", "one", "one", "one"},
+		{"id with a vendor is an id", "openai/one", "openai/one", "openai/one"},
+		{"the longer name goes first", "openai/openai/one", "openai/one", "openai/one"},
+		{"other vendor", "anthropic/one", "one", "one"},
+		{"both", "openai/anthropic/one", "one", "one"},
+		{"both, to a name with a vendor", "anthropic/openai/one", "openai/one", "openai/one"},
+		{"alias", "short", "one", "short"},
+		{"alias under a vendor", "openai/short", "one", "short"},
+		{"alias twice under a vendor", "openai/openai/short", "one", "short"},
+		{"alias with vendors", "openai/openai/openai/short", "three", "openai/openai/openai/short"},
+		{"alias with a vendor", "anthropic/mine", "openai/one", "anthropic/mine"},
+		{"alias with a vendor under another", "openai/anthropic/mine", "openai/one", "anthropic/mine"},
+		{"not without its own vendor", "mine", "three", "three"},
+		{"exact name before a pattern with more text", "openai/three", "three", "three"},
+		{"pattern", "gpt-4", "one", "one"},
+		{"pattern for a vendor", "openai/else", "openai/one", "openai/one"},
+		{"pattern for a vendor has more of its own", "openai/gpt-4", "openai/one", "openai/one"},
+		{"pattern for a vendor and a name", "openai/gpt-5-x", "three", "three"},
+		{"pattern behind a vendor", "anthropic/gpt-4", "one", "one"},
+		{"the pattern with more text, with the vendor", "openai/claude-x", "one", "one"},
+		{"and behind another", "anthropic/claude-x", "openai/one", "openai/one"},
+		{"another vendor", "google/one", "three", "three"},
+		{"case counts", "OpenAI/one", "three", "three"},
+		{"vendor inside", "x/openai/one", "three", "three"},
+		{"vendor alone", "openai/", "openai/one", "openai/one"},
+		{"no slash", "openaione", "three", "three"},
+		{"too long", strings.Repeat("openai/", 18) + "one", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, listed := c.Lookup(tt.asked)
+			got := ""
+			if m != nil {
+				got = m.ID
+			}
+			if got != tt.want || listed != tt.listed || m != c.Resolve(tt.asked) {
+				t.Errorf("%q: got %q as %q, want %q as %q", tt.asked, got, listed, tt.want, tt.listed)
+			}
+		})
+	}
+	if m := mustParse(t, "").Resolve("openai/llama"); m != nil {
+		t.Errorf("no entry matches, got %s", m.ID)
+	}
+}
+
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

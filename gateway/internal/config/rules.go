@@ -43,9 +43,7 @@ var (
 		}
 		return showText(s)
 	}}
-	isPath = rule{want: "a path: absolute, from the file's folder, or from ~/", ok: func(s string) bool {
-		return !strings.ContainsRune(s, 0) && (!strings.HasPrefix(s, "~") || s == "~" || strings.HasPrefix(s, "~/"))
-	}}
+	isPath = rule{want: "a path: absolute, from the file's folder, or from ~/", ok: isPathText}
 	isName = rule{want: "a name of at most 64 lower-case letters, digits and -_.", ok: func(s string) bool {
 		return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
 			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
@@ -74,12 +72,25 @@ var (
 		b, err := base64.StdEncoding.DecodeString(s)
 		return err == nil && len(b) == ed25519.PublicKeySize
 	}, show: showLength}
-	isVariable = rule{want: "the name of an environment variable in capitals", ok: func(s string) bool {
-		return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
-			return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_'
-		})
+	isKeyPlace = rule{want: `"env:NAME" or "file:/path", which says where the key is: the key itself does not belong into this file`, ok: func(s string) bool {
+		if name, ok := strings.CutPrefix(s, "env:"); ok {
+			return isVariableName(name)
+		}
+		path, ok := strings.CutPrefix(s, "file:")
+		return ok && path != "" && isPathText(path)
 	}, show: showLength}
+	isVariable = rule{want: "the name of an environment variable in capitals", ok: isVariableName, show: showLength}
 )
+
+func isVariableName(s string) bool {
+	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_'
+	})
+}
+
+func isPathText(s string) bool {
+	return !strings.ContainsRune(s, 0) && (!strings.HasPrefix(s, "~") || s == "~" || strings.HasPrefix(s, "~/"))
+}
 
 // maxModelName bounds ids, aliases and what a client may ask for, in bytes.
 const maxModelName = 128

@@ -23,9 +23,11 @@ func builtin() *Config {
 			ShutdownGrace: 10 * time.Second,
 			WebSocket:     true,
 		},
-		Log:     Log{Level: "info", Format: LogText},
-		Plugins: Plugins{Watch: true, Failure: FailureRaw, Quarantine: 5, MaxMemory: 4 << 30, MaxSticky: 64},
-		Memory:  Memory{Turns: 64 << 20, Ledger: 64 << 20},
+		Log:       Log{Level: "info", Format: LogText},
+		Plugins:   Plugins{Watch: true, Failure: FailureRaw, Quarantine: 5, MaxMemory: 4 << 30, MaxSticky: 64},
+		Memory:    Memory{Turns: 64 << 20, Ledger: 64 << 20},
+		Store:     Store{Max: 256 << 20, TTL: 30 * 24 * time.Hour},
+		Responses: Responses{SocketTTL: time.Hour, SocketMemory: 32 << 20, Deflate: true},
 	}
 }
 
@@ -52,11 +54,11 @@ func builtinOpenAI() OpenAI {
 }
 
 func builtinModel() Model {
-	return Model{Context: 131072, MaxOutput: 32768, MinRoom: 1024, UnknownTools: UnknownText, OwnedBy: "weir"}
+	return Model{Context: 131072, MaxOutput: 32768, MinRoom: 1024, UnknownTools: UnknownText, OwnedBy: "weir", Codex: builtinCodex()}
 }
 
 func builtinTenant() Tenant {
-	return Tenant{Models: []string{"*"}, StripPreamble: true, Guard: true, PrefixHeader: true}
+	return Tenant{Models: []string{"*"}, StripPreamble: true, Guard: true, PrefixHeader: true, Store: true, WebSocket: true}
 }
 
 func (l *loader) server(t *table, s *Server) {
@@ -138,6 +140,30 @@ func (l *loader) memory(t *table, m *Memory) {
 	t.size("ledger", &m.Ledger, 1<<20, 1<<42)
 }
 
+func (l *loader) seal(t *table, s *Seal) {
+	t.texts("keys", &s.Keys, isKeyPlace)
+	t.flag("strict", &s.Strict)
+}
+
+func (l *loader) store(t *table, s *Store) {
+	t.text("path", &s.Path, isPath)
+	t.size("max", &s.Max, 1<<20, 1<<42)
+	t.duration("ttl", &s.TTL, time.Minute, 10*365*24*time.Hour)
+}
+
+func (l *loader) responses(t *table, r *Responses) {
+	const openai, open = "openai", "open"
+	names := openai
+	if r.OpenNames {
+		names = open
+	}
+	oneOf(t, "reasoning_names", &names, []string{openai, open})
+	r.OpenNames = names == open
+	t.duration("socket_ttl", &r.SocketTTL, time.Minute, 24*time.Hour)
+	t.size("socket_memory", &r.SocketMemory, 1<<20, 1<<30)
+	t.flag("deflate", &r.Deflate)
+}
+
 // publicKey decodes what isPublicKey accepted.
 func publicKey(s string) ed25519.PublicKey {
 	b, err := base64.StdEncoding.DecodeString(s)
@@ -165,7 +191,7 @@ func (l *loader) serving(root *table, c *Config) {
 			t.sub(name, func(e *table) { c.Engines = append(c.Engines, l.engine(e, name)) })
 		}
 	})
-	root.subs("models", func(t *table) { c.Models = append(c.Models, l.model(t)) })
+	root.subs("models", func(t *table) { c.Models = append(c.Models, l.model(t, len(c.Models)+1)) })
 }
 
 func (l *loader) engine(t *table, name string) Engine {
@@ -213,8 +239,10 @@ func (l *loader) openai(t *table) *OpenAI {
 	return &o
 }
 
-func (l *loader) model(t *table) Model {
+// model reads the place-th entry.
+func (l *loader) model(t *table, place int) Model {
 	m := builtinModel()
+	m.Codex.Priority = place
 	m.origin = t.origin()
 	t.require("id", isModelID.want)
 	t.require("engines", "names of engines")
@@ -241,9 +269,9 @@ func (l *loader) model(t *table) Model {
 	m.Thinking = thinking == "on" || thinking == "" && (m.Reasoning != "" || m.Parser != "")
 	oneOf(t, "unknown_tools", &m.UnknownTools, []UnknownTools{UnknownText, UnknownEmit})
 	t.text("owned_by", &m.OwnedBy, isLabel)
-
 	t.text("display_name", &m.DisplayName, isLabel)
 	m.DisplayName = cmp.Or(m.DisplayName, m.ID)
+	t.sub("codex", func(c *table) { l.codex(c, &m.Codex) })
 	return m
 }
 
@@ -285,6 +313,8 @@ func (l *loader) tenant(t *table) Tenant {
 	t.flag("prefix_header", &n.PrefixHeader)
 	t.flag("log_prompts", &n.LogPrompts)
 	t.number("max_concurrent", &n.MaxConcurrent, 0, 1_000_000)
+	t.flag("store", &n.Store)
+	t.flag("websocket", &n.WebSocket)
 	return n
 }
 

@@ -152,6 +152,9 @@ func Diff(old, next *Config) error {
 		{"plugins", "max_sticky", func(c *Config) string { return show(c.Plugins.MaxSticky) }},
 		{"memory", "turns", func(c *Config) string { return formatSize(c.Memory.Turns) }},
 		{"memory", "ledger", func(c *Config) string { return formatSize(c.Memory.Ledger) }},
+		{"store", "path", func(c *Config) string { return c.Store.Path }},
+		{"store", "max", func(c *Config) string { return formatSize(c.Store.Max) }},
+		{"store", "ttl", func(c *Config) string { return formatDuration(c.Store.TTL) }},
 		{"plugins", "watch", func(c *Config) string { return show(c.Plugins.Watch) }},
 	} {
 		if was, is := s.of(old), s.of(next); was != is {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/family"
 	"github.com/weirgate/weir/gateway/internal/outline"
 	"github.com/weirgate/weir/gateway/internal/prompt"
@@ -57,7 +58,7 @@ func bench(b *testing.B, req *conv.Request, policies map[string]string) {
 	b.Run("outline", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := outline.Of(req, true, toolName); err != nil {
+			if _, err := outline.Of(req, true, toolname.Of); err != nil {
 				b.Fatal(err)
 			}
 		}

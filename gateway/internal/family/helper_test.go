@@ -6,6 +6,7 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/plan"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/family"
 	"github.com/weirgate/weir/gateway/internal/outline"
 	"github.com/weirgate/weir/gateway/internal/prompt"
@@ -92,7 +93,7 @@ func (k *kin) plan(tb testing.TB, req *conv.Request, name string) []plan.Op {
 	if err := p.Open(append(config, '}')); err != nil {
 		tb.Fatal(err)
 	}
-	rows, err := outline.Of(req, true, toolName)
+	rows, err := outline.Of(req, true, toolname.Of)
 	if err != nil {
 		tb.Fatal(err)
 	}

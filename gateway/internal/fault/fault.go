@@ -40,6 +40,7 @@ type Error struct {
 	Status     int // an engine's own HTTP status, which the client gets instead of the kind's; 0: none
 	Tokens     int // Overflow: the prompt's length
 	Limit      int // Overflow: the model's window
+	Room       int // Overflow: tokens of the window that the prompt must leave
 	Err        error
 }
 

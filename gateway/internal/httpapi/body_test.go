@@ -14,6 +14,7 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
+	"github.com/weirgate/weir/gateway/internal/store"
 	"github.com/weirgate/weir/gateway/internal/surface"
 	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/surface/messages"
@@ -57,7 +58,7 @@ func TestBodiesAreApart(t *testing.T) {
 		defer mu.Unlock()
 		got[c.Request.Model] = c.Request
 	}}
-	h := httpapi.New(t.Context(), s, httpapi.Surfaces{Chat: chat.Surface{}, Messages: messages.Surface{}}, slog.New(slog.DiscardHandler))
+	h := httpapi.New(t.Context(), s, httpapi.Surfaces{Chat: chat.Surface{}, Messages: messages.Surface{}}, store.NewMemory(store.Options{}), slog.New(slog.DiscardHandler))
 	text := func(client, turn int) string { return strings.Repeat(fmt.Sprintf("%d.%d ", client, turn), 10+100*turn) }
 	var wg sync.WaitGroup
 	for client := range 8 {
@@ -88,7 +89,7 @@ func TestBodiesAreApart(t *testing.T) {
 func BenchmarkReadBody(b *testing.B) {
 	text := []byte(`{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("the river falls over a low wall, ", 7000) + `"}]}`)
 	h := httpapi.New(b.Context(), &stub{set: httpapi.Settings{MaxBody: 1 << 20, AnyHost: true}, refuse: fault.New(fault.NotFound, "none")},
-		httpapi.Surfaces{Chat: passing{}, Messages: messages.Surface{}}, slog.New(slog.DiscardHandler))
+		httpapi.Surfaces{Chat: passing{}, Messages: messages.Surface{}}, store.NewMemory(store.Options{}), slog.New(slog.DiscardHandler))
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {

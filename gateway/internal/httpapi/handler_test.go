@@ -18,6 +18,7 @@ import (
 	"github.com/weirgate/weir/engines"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/httpapi"
+	"github.com/weirgate/weir/gateway/internal/store"
 	"github.com/weirgate/weir/gateway/internal/surface"
 	"github.com/weirgate/weir/gateway/internal/surface/chat"
 	"github.com/weirgate/weir/gateway/internal/surface/messages"
@@ -37,7 +38,11 @@ type stub struct {
 	last    atomic.Pointer[httpapi.Call]
 }
 
-func (s *stub) Authorize(string) error { return nil }
+func (s *stub) Authorize(string, string) (httpapi.Tenant, error) {
+	return httpapi.Tenant{Name: "tenant", Store: true, WebSocket: true}, nil
+}
+
+func (s *stub) NotKept(string, string, error) {}
 
 func (s *stub) Begin(_ context.Context, c *httpapi.Call) (*httpapi.Job, error) {
 	s.last.Store(c)
@@ -122,8 +127,8 @@ func handler(t *testing.T, s *stub) (*httpapi.Handler, *bytes.Buffer) {
 	}
 	var log bytes.Buffer
 	return httpapi.New(t.Context(), s, httpapi.Surfaces{
-		Chat: chat.Surface{}, Messages: messages.Surface{}, DecodeCount: messages.DecodeCount, CountBody: messages.CountBody,
-	}, slog.New(slog.NewTextHandler(&log, nil))), &log
+		Chat: chat.Surface{}, Messages: messages.Surface{}, DecodeCount: messages.Surface{}.DecodeCount, CountBody: messages.CountBody,
+	}, store.NewMemory(store.Options{}), slog.New(slog.NewTextHandler(&log, nil))), &log
 }
 
 const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]`

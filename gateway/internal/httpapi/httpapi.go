@@ -16,8 +16,10 @@ import (
 	"time"
 
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/gateway/internal/chain"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/surface"
+	"github.com/weirgate/weir/gateway/internal/surface/responses"
 	"github.com/weirgate/weir/gateway/internal/tenant"
 	"github.com/weirgate/weir/gateway/internal/turn"
 )
@@ -36,14 +38,15 @@ type Call struct {
 type Job struct {
 	Turn     *turn.Turn
 	Dispatch bool
-	Prefix   string // of the header x-weir-prefix; empty: none
+	Prefix   string                   // of the header x-weir-prefix; empty: none
+	Seal     func(text []byte) string // seals a summary for the turn's tenant
 	Done     func(turn.Outcome)
 }
 
 // Gateway is what the handlers need of the rest. Its errors are *fault.Error.
 type Gateway interface { //nolint:interfacebloat // because it is the one seam between the protocols' face and the rest
-	// Authorize checks a key alone, before a socket is opened.
-	Authorize(key string) error
+	// Authorize says who a key belongs to, and that it may use a model; an empty one asks for the key alone.
+	Authorize(key, model string) (Tenant, error)
 	// Begin admits a request, renders its prompt and binds it to a parser and engines.
 	Begin(ctx context.Context, c *Call) (*Job, error)
 	// Count counts the prompt of a request without running it.
@@ -54,12 +57,21 @@ type Gateway interface { //nolint:interfacebloat // because it is the one seam b
 	Detokenize(ctx context.Context, c *Call, r *surface.DetokenizeRequest) ([]byte, error)
 	// Refused counts a request that was not understood or came too large, before it reached Begin.
 	Refused(surface, requestID string, err error)
+	// NotKept tells of an answer that the store did not take.
+	NotKept(tenant, id string, err error)
 	// Models is the body of the model list a key may see, or of one model if id is not empty.
 	Models(key, id string) ([]byte, error)
 	// Settings are those in force for the next request.
 	Settings() Settings
 	// Sockets counts open sockets up and down.
 	Sockets(delta int)
+}
+
+// Tenant is what the handlers know of one.
+type Tenant struct {
+	Name      string
+	Store     bool // answers may be kept
+	WebSocket bool
 }
 
 // Settings are the parts of the configuration that the handlers obey.
@@ -71,6 +83,12 @@ type Settings struct {
 	WebSocket    bool
 	WriteTimeout time.Duration
 	SocketStall  time.Duration
+
+	OpenNames    bool          // of raw reasoning on responses
+	SocketTTL    time.Duration // age at which a socket of responses ends
+	SocketMemory int64         // bytes of conversations that one keeps
+	Deflate      bool          // messages of one may be compressed
+	StoreTTL     time.Duration // how long answers are kept
 }
 
 // Surfaces are the protocols served. Where Chat is a surface.Tokens too, its endpoints are served.
@@ -89,19 +107,30 @@ type Handler struct {
 	log      *slog.Logger
 	base     context.Context //nolint:containedctx // because sockets, which it ends at shutdown, outlive their request
 	mux      *http.ServeMux
+	store    chain.Store
+	live     live
 	sockets  sync.WaitGroup
 	buffers  sync.Pool // of *[]byte, for the frames of streams
 	bodies   sync.Pool // of *[]byte, for the bodies of requests
 }
 
-// New builds the routes. ctx ends open sockets when it is done.
-func New(ctx context.Context, gw Gateway, s Surfaces, log *slog.Logger) *Handler {
-	h := &Handler{gw: gw, surfaces: s, log: log, base: ctx, mux: http.NewServeMux()}
+// New builds the routes. ctx ends open sockets when it is done. The store stays its caller's, to be closed when Wait
+// has returned.
+func New(ctx context.Context, gw Gateway, s Surfaces, store chain.Store, log *slog.Logger) *Handler {
+	h := &Handler{gw: gw, surfaces: s, store: store, log: log, base: ctx, mux: http.NewServeMux()}
 	for path, sf := range map[string]surface.Surface{"/v1/chat/completions": s.Chat, "/v1/messages": s.Messages} {
 		h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { h.serveTurn(w, r, sf) })
 		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { h.serveSocket(w, r, sf) })
 	}
 	h.mux.HandleFunc("POST /v1/messages/count_tokens", h.serveCount)
+	h.mux.HandleFunc("POST /v1/responses", h.serveResponse)
+	h.mux.HandleFunc("GET /v1/responses", h.serveResponseSocket)
+	h.mux.HandleFunc("POST /v1/responses/compact", h.serveCompact)
+	h.mux.HandleFunc("POST /v1/responses/input_tokens", h.serveInputTokens)
+	h.mux.HandleFunc("GET /v1/responses/{id}", h.serveGet)
+	h.mux.HandleFunc("DELETE /v1/responses/{id}", h.serveDelete)
+	h.mux.HandleFunc("GET /v1/responses/{id}/input_items", h.serveItems)
+	h.mux.HandleFunc("POST /v1/responses/{id}/cancel", h.serveCancel)
 	if t, ok := s.Chat.(surface.Tokens); ok {
 		for _, version := range [...]string{"", "/v1"} { // vLLM has them without
 			h.mux.HandleFunc("POST "+version+"/tokenize", func(w http.ResponseWriter, r *http.Request) { h.serveTokenize(w, r, t) })     //nolint:contextcheck // the answer is made within the request
@@ -149,6 +178,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) surfaceFor(r *http.Request) surface.Surface {
 	if strings.HasPrefix(r.URL.Path, "/v1/messages") || r.Header.Get("Anthropic-Version") != "" {
 		return h.surfaces.Messages
+	}
+	if strings.HasPrefix(r.URL.Path, "/v1/responses") {
+		return responses.Surface{}
 	}
 	return h.surfaces.Chat
 }
@@ -227,33 +259,17 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 
 // serveTurn runs one turn over HTTP.
 func (h *Handler) serveTurn(w http.ResponseWriter, r *http.Request, s surface.Surface) {
-	id := requestID(r)
-	set := h.gw.Settings()
-	req, err := h.read(w, r, set.MaxBody, s.Decode)
-	if err != nil {
-		h.gw.Refused(s.Name(), id, err)
-		h.answerFault(w, s, id, err)
+	a := &answer{h: h, s: s, id: requestID(r), set: h.gw.Settings()}
+	if err := a.decode(w, r, s.Decode); err != nil {
+		a.refused(w, err)
 		return
 	}
-	call := &Call{Surface: s.Name(), Key: tenant.KeyOf(r.Header), RequestID: id, Header: r.Header, Request: req, Streamed: req.Stream}
-	job, err := h.gw.Begin(r.Context(), call)
-	if err != nil {
-		h.answerFault(w, s, id, err)
+	var err error
+	if a.job, err = h.gw.Begin(r.Context(), a.call(r)); err != nil {
+		h.answerFault(w, s, a.id, err)
 		return
 	}
-	w.Header().Set(s.RequestIDHeader(), id)
-	if job.Turn.Prompt.Estimate {
-		w.Header().Set("X-Weir-Count", "estimate")
-	}
-	if job.Prefix != "" {
-		w.Header().Set("X-Weir-Prefix", job.Prefix)
-	}
-	info := surface.Info{ID: NewID(), Model: req.Model, Created: time.Now(), Dispatch: job.Dispatch}
-	if req.Stream {
-		h.stream(w, r, s, req, info, job, set, id)
-		return
-	}
-	h.whole(w, r, s, req, info, job, id)
+	a.write(r.Context(), w)
 }
 
 // read reads and decodes a body.
@@ -267,23 +283,30 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, limit int64, deco
 }
 
 func (h *Handler) serveCount(w http.ResponseWriter, r *http.Request) {
-	s, id := h.surfaces.Messages, requestID(r)
-	req, err := h.read(w, r, h.gw.Settings().MaxBody, h.surfaces.DecodeCount)
+	h.serveCounted(w, r, h.surfaces.Messages, h.surfaces.DecodeCount, h.surfaces.CountBody, nil)
+}
+
+// serveCounted counts the prompt of a request. join, which may be nil, puts it together with what came before it.
+func (h *Handler) serveCounted(w http.ResponseWriter, r *http.Request, s surface.Surface, decode func([]byte, http.Header) (*surface.Request, error), body func(int) []byte, join func(context.Context, *surface.Request) error) {
+	a := &answer{h: h, s: s, id: requestID(r), set: h.gw.Settings()}
+	err := a.decode(w, r, decode)
+	if err == nil && join != nil {
+		err = join(r.Context(), a.req)
+	}
 	if err != nil {
-		h.gw.Refused(s.Name(), id, err)
-		h.answerFault(w, s, id, err)
+		a.refused(w, err)
 		return
 	}
-	n, estimate, err := h.gw.Count(r.Context(), &Call{Surface: s.Name(), Key: tenant.KeyOf(r.Header), RequestID: id, Header: r.Header, Request: req})
+	n, estimate, err := h.gw.Count(r.Context(), a.call(r))
 	if err != nil {
-		h.answerFault(w, s, id, err)
+		h.answerFault(w, s, a.id, err)
 		return
 	}
 	if estimate {
 		w.Header().Set("X-Weir-Count", "estimate")
 	}
-	w.Header().Set(s.RequestIDHeader(), id)
-	writeJSON(w, http.StatusOK, h.surfaces.CountBody(n))
+	w.Header().Set(s.RequestIDHeader(), a.id)
+	writeJSON(w, http.StatusOK, body(n))
 }
 
 func (h *Handler) serveModels(w http.ResponseWriter, r *http.Request, id string) {

@@ -1,10 +1,13 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/weirgate/weir/abi/event"
 	"github.com/weirgate/weir/gateway/internal/surface"
+	"github.com/weirgate/weir/gateway/internal/tenant"
 	"github.com/weirgate/weir/gateway/internal/transport"
 	"github.com/weirgate/weir/gateway/internal/transport/sse"
 	"github.com/weirgate/weir/gateway/internal/turn"
@@ -62,41 +65,121 @@ func (*folded) KeepAlive() error { return nil }
 // Flush does nothing.
 func (*folded) Flush() (bool, error) { return false, nil }
 
+// kept is a turn's sink that has the answer kept before its end is told.
+type kept struct {
+	turn.Sink
+	folder event.Folder
+	keep   func(*event.Result)
+}
+
+// Event folds an event, and hands it on.
+func (k *kept) Event(e *event.Event) error {
+	if err := k.folder.Event(e); err != nil {
+		return err
+	}
+	if e.Kind == event.Finish {
+		k.keep(&k.folder.Result)
+	}
+	return k.Sink.Event(e)
+}
+
 // maxBuffer is the largest buffer that is kept for other streams.
 const maxBuffer = 32 << 10
 
+// answer is one request over HTTP and what it is answered with.
+type answer struct {
+	h    *Handler
+	s    surface.Surface
+	id   string // of the request
+	set  Settings
+	req  *surface.Request
+	info surface.Info
+	job  *Job
+	keep func(*event.Result)                 // is given the whole answer before its end is told; may be nil
+	body func(*event.Result) ([]byte, error) // of an answer that is not streamed; nil: the surface's
+}
+
+// decode reads the request.
+func (a *answer) decode(w http.ResponseWriter, r *http.Request, decode func([]byte, http.Header) (*surface.Request, error)) (err error) {
+	a.req, err = a.h.read(w, r, a.set.MaxBody, decode)
+	return err
+}
+
+// refused answers a request that does not reach Begin.
+func (a *answer) refused(w http.ResponseWriter, err error) {
+	a.h.gw.Refused(a.s.Name(), a.id, err)
+	a.h.answerFault(w, a.s, a.id, err)
+}
+
+// call is the request on its way to a turn. The answer gets its id with it.
+func (a *answer) call(r *http.Request) *Call {
+	a.info = surface.Info{ID: NewID(), Model: a.req.Model, Created: time.Now()}
+	return &Call{Surface: a.s.Name(), Key: tenant.KeyOf(r.Header), RequestID: a.id, Header: r.Header, Request: a.req, Streamed: a.req.Stream}
+}
+
+// write runs the turn and answers.
+func (a *answer) write(ctx context.Context, w http.ResponseWriter) {
+	w.Header().Set(a.s.RequestIDHeader(), a.id)
+	if a.job.Turn.Prompt.Estimate {
+		w.Header().Set("X-Weir-Count", "estimate")
+	}
+	if a.job.Prefix != "" {
+		w.Header().Set("X-Weir-Prefix", a.job.Prefix)
+	}
+	a.info.Dispatch = a.job.Dispatch
+	if a.req.Stream {
+		a.stream(ctx, w)
+	} else {
+		a.whole(ctx, w)
+	}
+}
+
 // stream answers with server-sent events.
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, s surface.Surface, req *surface.Request, info surface.Info, job *Job, set Settings, id string) {
-	buf, _ := h.buffers.Get().(*[]byte)
+func (a *answer) stream(ctx context.Context, w http.ResponseWriter) {
+	buf, _ := a.h.buffers.Get().(*[]byte)
 	if buf == nil {
 		buf = new([]byte)
 	}
-	out := sse.New(w, set.WriteTimeout, *buf)
+	out := sse.New(w, a.set.WriteTimeout, *buf)
 	defer func() {
 		if *buf = out.Buffer(); cap(*buf) <= maxBuffer {
-			h.buffers.Put(buf)
+			a.h.buffers.Put(buf)
 		}
 	}()
-	job.Turn.Streamed = true
-	job.Turn.Sink = newFrames(s, req, info, out)
-	res, err := job.Turn.Run(r.Context())
-	job.Done(res)
+	a.job.Turn.Streamed = true
+	a.job.Turn.Sink = newFrames(a.s, a.req, a.info, out)
+	if a.keep != nil {
+		a.job.Turn.Sink = &kept{Sink: a.job.Turn.Sink, keep: a.keep}
+	}
+	res, err := a.job.Turn.Run(ctx)
+	a.job.Done(res)
 	if err != nil && !errGone(err) {
-		h.answerFault(w, s, id, err)
+		a.h.answerFault(w, a.s, a.id, err)
 	}
 }
 
 // whole answers with one body: the fold of the same events.
-func (h *Handler) whole(w http.ResponseWriter, r *http.Request, s surface.Surface, req *surface.Request, info surface.Info, job *Job, id string) {
+func (a *answer) whole(ctx context.Context, w http.ResponseWriter) {
 	sink := &folded{}
-	job.Turn.Sink = sink
-	res, err := job.Turn.Run(r.Context())
-	job.Done(res)
+	a.job.Turn.Sink = sink
+	res, err := a.job.Turn.Run(ctx)
+	a.job.Done(res)
+	var body []byte
+	if err == nil {
+		if a.keep != nil {
+			a.keep(&sink.Result)
+		}
+		if a.body != nil {
+			body, err = a.body(&sink.Result)
+		} else {
+			body = a.s.Body(a.req, a.info, &sink.Result)
+		}
+	}
 	switch {
 	case err == nil:
-		writeJSON(w, http.StatusOK, s.Body(req, info, &sink.Result))
+		writeJSON(w, http.StatusOK, body)
 	case !errGone(err):
-		h.answerFault(w, s, id, err)
+		a.h.answerFault(w, a.s, a.id, err)
 	}
 }
 

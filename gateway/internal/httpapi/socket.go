@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -26,105 +24,40 @@ const maxFrameID = 256
 //
 //	in   {"type":"request","id":ID,"body":{..}}   {"type":"cancel","id":ID}
 //	out  {"id":ID,"event":NAME,"data":{..}} ..    {"id":ID,"event":"done"}
-//
-// One turn runs at a time, in a goroutine of its own so that a cancel can be read; the socket ends it.
 type socket struct {
-	h      *Handler
-	s      surface.Surface
-	conn   *ws.Conn
-	header http.Header
-	ctx    context.Context //nolint:containedctx // because it is the connection's life, which no single call has
-
-	mu     sync.Mutex // guards the running turn
-	id     string     // its id as JSON, empty when none runs
-	closed bool       // no more turns
-	cancel context.CancelCauseFunc
-	turns  sync.WaitGroup
+	*line
+	s surface.Surface
 }
 
-// serveSocket upgrades a GET. Everything that can be refused with a status is refused before.
+// serveSocket upgrades a GET of chat or messages.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, s surface.Surface) {
-	set := h.gw.Settings()
-	upgrade := strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
-	if !upgrade || !set.WebSocket {
-		text := "this path takes POST, or a WebSocket upgrade"
-		if upgrade {
-			text = "WebSocket is off here, use POST"
-		}
-		status, id := http.StatusUpgradeRequired, requestID(r)
-		if !upgrade {
-			status = http.StatusMethodNotAllowed
-		}
-		_, _, body := s.Error(fault.New(fault.Unsupported, "%s", text), id)
-		w.Header().Set("Allow", "POST")
-		w.Header().Set(s.RequestIDHeader(), id)
-		writeJSON(w, status, body)
+	l := h.upgrade(w, r, s, ws.Options{})
+	if l == nil {
 		return
 	}
-	if err := h.gw.Authorize(tenant.KeyOf(r.Header)); err != nil {
-		h.refuse(w, r, s, err)
-		return
-	}
-	w.Header().Set(s.RequestIDHeader(), requestID(r))
-	h.sockets.Add(1)
-	defer h.sockets.Done()
-	conn, err := ws.Accept(w, r, ws.Options{
-		MaxMessage:  set.MaxBody,
-		Stall:       set.SocketStall,
-		CheckOrigin: func(*http.Request) bool { return true }, // ServeHTTP has checked it
+	k := &socket{line: l, s: s}
+	l.serve(k.frame, func() {
+		k.sendError("null", "req_"+NewID(), fault.New(fault.Invalid, "binary frames are not served here, send JSON text"), false)
 	})
+}
+
+// frame takes one frame. What a client says wrongly costs it an error frame, not the socket.
+func (k *socket) frame(data []byte) {
+	f, err := parseFrame(data)
 	if err != nil {
-		h.log.Debug("websocket upgrade refused", "error", err)
+		k.sendError(f.id, "req_"+NewID(), err, f.kind == "request")
 		return
 	}
-	h.gw.Sockets(1)
-	defer h.gw.Sockets(-1)
-	ctx, cancel := context.WithCancelCause(r.Context())
-	k := &socket{h: h, s: s, conn: conn, header: r.Header, ctx: ctx}
-	stop := context.AfterFunc(h.base, func() { k.shutdown() })
-	k.read()
-	stop()
-	cancel(fault.New(fault.Canceled, "the socket closed"))
-	k.turns.Wait()
-	conn.Close(ws.CloseNormal, "")
-	conn.Wait()
-}
-
-// shutdown lets a running turn finish, which the gateway bounds, and says goodbye.
-func (k *socket) shutdown() {
-	k.mu.Lock()
-	k.closed = true
-	k.mu.Unlock()
-	k.turns.Wait()
-	ctx, stop := context.WithTimeout(context.Background(), time.Second)
-	defer stop()
-	k.conn.Drain(ctx)
-	k.conn.Close(ws.CloseGoingAway, "shutting down")
-}
-
-// read takes frames until the connection ends. What a client says wrongly costs it an error frame, not
-// the socket.
-func (k *socket) read() {
-	for {
-		data, err := k.conn.Read()
-		if errors.Is(err, ws.ErrBinary) {
-			k.sendError("null", "req_"+NewID(), fault.New(fault.Invalid, "binary frames are not served here, send JSON text"), false)
-			continue
-		}
+	switch f.kind {
+	case "request":
+		err := k.begin(f.id, func(ctx context.Context) { k.turn(ctx, f) }, func() {
+			_ = k.conn.Send(k.ctx, []byte(`{"id":`+f.id+`,"event":"done"}`)) // a closed socket needs no goodbye
+		})
 		if err != nil {
-			return
+			k.sendError(f.id, "req_"+NewID(), err, true)
 		}
-		f, err := parseFrame(data)
-		if err != nil {
-			k.sendError(f.id, "req_"+NewID(), err, f.kind == "request")
-			continue
-		}
-		switch f.kind {
-		case "request":
-			k.begin(f)
-		case "cancel":
-			k.cancelTurn(f.id)
-		}
+	case "cancel":
+		k.cancelTurn(f.id)
 	}
 }
 
@@ -180,48 +113,6 @@ func parseFrame(data []byte) (inFrame, error) {
 	return f, nil
 }
 
-// begin starts a turn, unless one runs.
-func (k *socket) begin(f inFrame) {
-	ctx, cancel := context.WithCancelCause(k.ctx)
-	k.mu.Lock()
-	if k.id != "" || k.closed {
-		refusal := fault.New(fault.Conflict, "a turn is running on this socket")
-		if k.closed {
-			refusal = fault.New(fault.Unavailable, "the gateway is shutting down")
-		}
-		k.mu.Unlock()
-		cancel(nil)
-		k.sendError(f.id, "req_"+NewID(), refusal, true)
-		return
-	}
-	k.id, k.cancel = f.id, cancel
-	k.turns.Add(1)
-	k.mu.Unlock()
-	go func() {
-		defer k.turns.Done()
-		defer cancel(nil)
-		k.turn(ctx, f)
-		k.finish(f.id)
-	}()
-}
-
-// finish lets the next turn in before it tells that this one is over, so that a client which answers
-// the done frame at once is not refused.
-func (k *socket) finish(id string) {
-	k.mu.Lock()
-	k.id, k.cancel = "", nil
-	k.mu.Unlock()
-	_ = k.conn.Send(k.ctx, []byte(`{"id":`+id+`,"event":"done"}`)) // a closed socket needs no goodbye
-}
-
-func (k *socket) cancelTurn(id string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.cancel != nil && k.id == id {
-		k.cancel(fault.New(fault.Canceled, "canceled by the client"))
-	}
-}
-
 // turn runs one turn. It is always streamed: a socket has no other way.
 func (k *socket) turn(ctx context.Context, f inFrame) {
 	h, id := k.h, "req_"+NewID()
@@ -235,10 +126,7 @@ func (k *socket) turn(ctx context.Context, f inFrame) {
 	job, err := h.gw.Begin(ctx, &Call{Surface: k.s.Name(), Key: tenant.KeyOf(k.header), RequestID: id, Header: k.header, Request: req, Streamed: true})
 	if err != nil {
 		k.sendError(f.id, id, err, false)
-		if fault.From(err).Kind == fault.Unauthorized {
-			k.conn.Drain(ctx)
-			k.conn.Close(ws.ClosePolicy, "the key was revoked")
-		}
+		k.revoked(ctx, err)
 		return
 	}
 	out := &frameWriter{conn: k.conn, ctx: ctx, id: f.id}

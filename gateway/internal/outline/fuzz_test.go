@@ -9,6 +9,7 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/plan"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/outline"
 )
@@ -88,7 +89,7 @@ func FuzzOutline(f *testing.F) {
 				tools++
 			}
 		}
-		doc, err := outline.Of(req, seed%2 == 0, toolName)
+		doc, err := outline.Of(req, seed%2 == 0, toolname.Of)
 		if err != nil {
 			if _, ok := errors.AsType[*fault.Error](err); !ok || req.TemplateArgs == nil {
 				t.Fatal(err)
@@ -99,12 +100,7 @@ func FuzzOutline(f *testing.F) {
 		if err != nil || len(o.Rows) != parts || !jsonscan.Valid(o.Switches) {
 			t.Fatalf("%d rows of %d parts, switches %q, %v", len(o.Rows), parts, o.Switches, err)
 		}
-		in, err := outline.Input(req, seed%2 == 0, func(namespace, name string) string {
-			if namespace == "" {
-				return name
-			}
-			return namespace + "__" + name
-		})
+		in, err := outline.Input(req, seed%2 == 0, toolname.Of)
 		if err != nil {
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Unsupported {
 				t.Fatal(err)
@@ -150,7 +146,7 @@ func BenchmarkOf(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := outline.Of(req, true, toolName); err != nil {
+		if _, err := outline.Of(req, true, toolname.Of); err != nil {
 			b.Fatal(err)
 		}
 	}

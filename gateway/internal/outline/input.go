@@ -42,9 +42,9 @@ func Input(req *conv.Request, thinks bool, name func(namespace, name string) str
 		if t.Deferred {
 			continue
 		}
-		tool := plan.RenderTool{Kind: uint8(t.Kind), Name: name(t.Namespace, t.Name), Description: t.Description, Schema: string(t.Schema)}
-		if t.Kind == conv.Custom {
-			tool.Schema = string(t.Format)
+		tool := plan.RenderTool{Name: name(t.Namespace, t.Name), Description: t.Description, Schema: string(t.Schema)}
+		if t.Kind == conv.Custom { // to a template every other kind is a function
+			tool.Kind, tool.Schema = uint8(conv.Custom), string(t.Format)
 		}
 		if t.Strict {
 			tool.Flags |= plan.ToolStrict

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/plan"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/outline"
 )
@@ -34,7 +35,7 @@ func request(m ...conv.Message) *conv.Request { return &conv.Request{Messages: m
 // of is the outline of a request that has one.
 func of(tb testing.TB, req *conv.Request) *plan.Outline {
 	tb.Helper()
-	b, err := outline.Of(req, true, toolName)
+	b, err := outline.Of(req, true, toolname.Of)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestSwitches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b, err := outline.Of(c.req, c.thinks, toolName)
+			b, err := outline.Of(c.req, c.thinks, toolname.Of)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +178,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := outline.Of(c.req, true, toolName)
+			_, err := outline.Of(c.req, true, toolname.Of)
 			refused(t, err, fault.Invalid, c.param)
 			_, err = outline.Input(c.req, true, join)
 			refused(t, err, fault.Invalid, c.param)

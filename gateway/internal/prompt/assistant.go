@@ -7,27 +7,13 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/jinja"
 )
 
 func indexed(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
-
-// plainName is the name of a tool where the caller has no say in it.
-func plainName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "__" + name
-}
-
-func (g *page) toolName(namespace, name string) string {
-	if g.in.ToolName == nil {
-		return plainName(namespace, name)
-	}
-	return g.in.ToolName(namespace, name)
-}
 
 // assistant reads an assistant's message.
 func (g *page) assistant(i int, m *conv.Message) error {
@@ -165,7 +151,7 @@ func (g *page) remember(i int) {
 
 // call reads a call, and notes its id for the results.
 func (g *page) call(i, j int, p *conv.ToolCall) call {
-	c := call{id: p.ID, name: g.toolName(p.Namespace, p.Name), client: p.Name, arguments: p.Arguments, part: j}
+	c := call{id: p.ID, name: toolname.Of(p.Namespace, p.Name), client: p.Name, arguments: p.Arguments, part: j}
 	if id, ok := g.plan.ids[partKey{i, j}]; ok {
 		c.id = id
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/internal/fault"
 	"github.com/weirgate/weir/gateway/internal/ledger"
 	"github.com/weirgate/weir/gateway/jinja"
@@ -194,8 +195,9 @@ func (g *page) reference(message, j int, name string, kind jinja.OriginKind, wha
 		g.deferred = map[string]int{}
 		for i := range g.req.Tools {
 			t := &g.req.Tools[i]
-			if _, have := g.deferred[t.Name]; t.Deferred && !have {
-				g.deferred[t.Name] = i
+			name := toolname.Of(t.Namespace, t.Name)
+			if _, have := g.deferred[name]; t.Deferred && !have {
+				g.deferred[name] = i
 			}
 		}
 	}

@@ -43,8 +43,6 @@ type Source struct {
 type Input struct {
 	Request *conv.Request // canonical: volatile preambles are off
 	Plan    []plan.Op
-	// ToolName gives a tool's name in the prompt; nil: the name, behind `namespace__` if it has one.
-	ToolName func(namespace, name string) string
 	// Write appends a turn as the model's family writes it, up to the token that ends it, behind a prompt
 	// that ends with tail. nil: turns that the template cannot say are brought into a form it can.
 	Write func(dst []byte, tail string, blocks []Block) []byte

@@ -51,12 +51,8 @@ func (m *Model) Render(ctx context.Context, in *Input) (*Prompt, error) {
 
 // variables adds the tools and documents to the template's arguments.
 func (g *page) variables(vars map[string]jinja.Value) error {
-	name := g.in.ToolName
-	if name == nil {
-		name = plainName
-	}
 	g.a = g.v.abilities(len(g.req.Tools) > 0)
-	g.tools = g.m.cache.list(g.req.Tools, name, g.a.describe)
+	g.tools = g.m.cache.list(g.req.Tools, g.a.describe)
 	for _, i := range g.tools.broken {
 		g.miss("%s: a schema that is not an object", indexed("tools", i))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
+	"github.com/weirgate/weir/abi/toolname"
 	"github.com/weirgate/weir/gateway/jinja"
 )
 
@@ -63,7 +64,7 @@ func (c *toolCache) init() {
 
 // key is a digest of all that a list is made from: of the digests of each tool's texts, so that each is hashed in one
 // go. Its seeds are the process's own, so nobody can choose tools that collide.
-func (c *toolCache) key(tools []conv.ToolDef, name func(namespace, name string) string, describe bool) (key toolKey, size int) {
+func (c *toolCache) key(tools []conv.ToolDef, describe bool) (key toolKey, size int) {
 	for i := range tools {
 		t := &tools[i]
 		size += len(t.Namespace) + len(t.Name) + len(t.Description) + len(t.Schema)
@@ -73,7 +74,7 @@ func (c *toolCache) key(tools []conv.ToolDef, name func(namespace, name string) 
 		sums = sums[:0]
 		for j := range tools {
 			t := &tools[j]
-			sums = binary.LittleEndian.AppendUint64(sums, maphash.String(seed, name(t.Namespace, t.Name)))
+			sums = binary.LittleEndian.AppendUint64(sums, maphash.String(seed, toolname.Of(t.Namespace, t.Name)))
 			sums = binary.LittleEndian.AppendUint64(sums, maphash.String(seed, t.Description))
 			sums = binary.LittleEndian.AppendUint64(sums, maphash.Bytes(seed, t.Schema))
 			sums = append(sums, byte(t.Kind), bit(t.Deferred), bit(describe))
@@ -92,15 +93,15 @@ func bit(b bool) byte {
 
 // list converts tools, or gives the list that was made of the same ones before. describe says that the
 // template fails on tools without a description.
-func (c *toolCache) list(tools []conv.ToolDef, name func(namespace, name string) string, describe bool) *toolList {
+func (c *toolCache) list(tools []conv.ToolDef, describe bool) *toolList {
 	if len(tools) == 0 {
 		return &toolList{}
 	}
-	key, size := c.key(tools, name, describe)
+	key, size := c.key(tools, describe)
 	if l := c.get(key); l != nil {
 		return l
 	}
-	l := convert(tools, name, describe)
+	l := convert(tools, describe)
 	c.put(toolEntry{key, size, l})
 	return l
 }
@@ -134,7 +135,7 @@ func (c *toolCache) put(e toolEntry) {
 	}
 }
 
-func convert(tools []conv.ToolDef, name func(namespace, name string) string, describe bool) *toolList {
+func convert(tools []conv.ToolDef, describe bool) *toolList {
 	l := &toolList{each: make([]jinja.Value, len(tools))}
 	var listed []jinja.Value
 	for i := range tools {
@@ -146,7 +147,7 @@ func convert(tools []conv.ToolDef, name func(namespace, name string) string, des
 			l.broken = append(l.broken, i)
 		}
 		// The list outlives the request, and must not keep its body.
-		function := append(make([]jinja.Member, 0, 3), jinja.Member{Name: "name", Value: jinja.Text(strings.Clone(name(t.Namespace, t.Name)), org)})
+		function := append(make([]jinja.Member, 0, 3), jinja.Member{Name: "name", Value: jinja.Text(strings.Clone(toolname.Of(t.Namespace, t.Name)), org)})
 		if t.Description != "" || describe {
 			function = append(function, jinja.Member{Name: "description", Value: jinja.Text(strings.Clone(t.Description), org)})
 		}

@@ -52,12 +52,12 @@ type Encoder interface {
 	KeepAlive() error
 }
 
-// Surface is one protocol. Implementations hold no state and are safe for concurrent use.
+// Surface is one protocol. Implementations hold no state but what makes Decode faster, and are safe for concurrent use.
 type Surface interface { //nolint:interfacebloat // because it is all that differs between protocols, in one place
 	// Name labels metrics and logs: chat, messages.
 	Name() string
-	// Decode reads a request body, to which nothing that it returns refers. Its errors are *fault.Error with
-	// Param naming the place.
+	// Decode reads a request body, to which nothing that it returns refers. The values of the request may be shared with
+	// other requests; the lists of messages and tools are its own. Its errors are *fault.Error with Param naming the place.
 	Decode(body []byte, header http.Header) (*Request, error)
 	// Encode streams a turn to w. Frames are complete after every event; the caller flushes.
 	Encode(req *Request, info Info, w transport.Writer) Encoder
@@ -91,8 +91,8 @@ type DetokenizeRequest struct {
 	Tokens []uint32
 }
 
-// Tokens is a surface that has endpoints for the tokens of a model. As those of Surface, its methods hold no
-// state, what they decode does not refer to the body, and errors of decoding are *fault.Error.
+// Tokens is a surface that has endpoints for the tokens of a model. As those of Surface, its methods are safe
+// for concurrent use, what they decode does not refer to the body, and errors of decoding are *fault.Error.
 type Tokens interface {
 	DecodeTokenize(body []byte, header http.Header) (*TokenizeRequest, error)
 	// TokenizeBody is the answer. In it a token's text that is not UTF-8 has U+FFFD.

@@ -5,6 +5,7 @@ const (
 	KeyRequestID  = "request_id"
 	KeySurface    = "surface"
 	KeyTransport  = "transport" // http, sse, ws
+	KeyResponse   = "response"  // id of an answer that can be continued
 	KeyModel      = "model"     // the id, not what the client wrote
 	KeyTenant     = "tenant"
 	KeyEngine     = "engine"

@@ -44,6 +44,8 @@ type Metrics struct {
 	turns      prometheus.Gauge
 	sockets    prometheus.Gauge
 	reloads    *prometheus.CounterVec
+	seals      *prometheus.CounterVec
+	unkept     prometheus.Counter
 	beside     beside
 	prefixes   *prefixes
 
@@ -92,6 +94,8 @@ func New(version string) *Metrics {
 		cached:     counter("tokens_cached_total", "Prompt tokens that came from the engine's prefix cache.", "surface", "model", "tenant"),
 		faults:     counter("plugin_faults_total", "Calls of a plugin that failed, by what it did wrong.", "plugin", "export", "kind"),
 		reloads:    counter("reloads_total", "Changes of the configuration, by whether they were taken.", "outcome"),
+		seals:      counter("seals_total", "Seals that came back from clients, by whether they opened.", "outcome"),
+		unkept:     prometheus.NewCounter(prometheus.CounterOpts(opts("responses_not_kept_total", "Answers that the store of responses did not take."))),
 		generation: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_generation", "How often a plugin was loaded under its name.")), []string{"plugin"}),
 		quarantine: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_quarantined", "1 while the current version of a plugin is quarantined for its faults.")), []string{"plugin"}),
 		turns:      prometheus.NewGauge(prometheus.GaugeOpts(opts("active_turns", "Turns that run now."))),
@@ -115,7 +119,10 @@ func New(version string) *Metrics {
 	for _, o := range []string{"ok", "refused"} {
 		m.reloads.WithLabelValues(o)
 	}
-	m.registry.MustRegister(m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.quarantine, m.turns, m.sockets, m.reloads, build,
+	for _, o := range sealOutcomes {
+		m.seals.WithLabelValues(o)
+	}
+	m.registry.MustRegister(m.seals, m.unkept, m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.quarantine, m.turns, m.sockets, m.reloads, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.beside.collectors()...)
 	m.registry.MustRegister(m.prefixes.collectors()...)
@@ -212,6 +219,21 @@ func (m *Metrics) Reload(err error) {
 	}
 	m.reloads.WithLabelValues("ok").Inc()
 }
+
+// sealOutcomes are what becomes of a seal: it is opened, it is weir's and does not open, or it is another's.
+var sealOutcomes = [...]string{"opened", "invalid", "foreign"}
+
+// Seals counts the seals of one request, in the order of sealOutcomes.
+func (m *Metrics) Seals(counts ...int) {
+	for i, n := range counts {
+		if n > 0 {
+			m.seals.WithLabelValues(sealOutcomes[i]).Add(float64(n))
+		}
+	}
+}
+
+// NotKept counts an answer that the store of responses did not take.
+func (m *Metrics) NotKept() { m.unkept.Inc() }
 
 // SocketOpened counts a WebSocket until SocketClosed.
 func (m *Metrics) SocketOpened() { m.sockets.Inc() }

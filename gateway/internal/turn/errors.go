@@ -51,7 +51,7 @@ func classify(ctx context.Context, err error) *fault.Error {
 		f.Limit = e.Limit
 		return f
 	case engines.ClassProtocol:
-		return fault.Wrap(fault.Engine, err, "the engine's stream broke off")
+		return fault.Wrap(fault.Engine, err, "the engine's stream broke off, try again later")
 	}
 	f := fault.Wrap(fault.Engine, err, "the engine failed")
 	f.Status = e.Status

@@ -23,13 +23,14 @@ type Shadow interface {
 
 // events is where the assembler's events go.
 func (r *run) events() event.Sink {
-	if r.Tap == nil && r.shadow == nil {
+	if r.Tap == nil && r.shadow == nil && r.Seal == nil {
 		return r.Sink
 	}
 	return event.SinkFunc(func(e *event.Event) error {
 		if r.shadow != nil {
 			r.shadow.Event(e)
 		}
+		r.seal(e)
 		if r.Tap != nil {
 			if err := r.Tap.Event(e); err != nil {
 				return err
@@ -37,6 +38,18 @@ func (r *run) events() event.Sink {
 		}
 		return r.Sink.Event(e)
 	})
+}
+
+// seal gives the end of a block of reasoning its seal.
+func (r *run) seal(e *event.Event) {
+	switch {
+	case r.Seal == nil:
+	case e.Kind == event.ReasoningDelta:
+		r.thought = append(r.thought, e.Text...)
+	case e.Kind == event.ReasoningEnd:
+		e.Seal = r.Seal(r.thought)
+		r.thought = r.thought[:0]
+	}
 }
 
 // openParser opens the parser's stream; one that fails at once leaves a raw stream.

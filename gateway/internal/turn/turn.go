@@ -72,9 +72,10 @@ type Turn struct {
 	Abort    bool // a plugin's fault ends the turn instead of making it raw
 	Streamed bool // Sink takes events as they come; otherwise nothing is kept alive
 	Sink     Sink
-	Tap      event.Sink // sees every event before Sink does, if set
-	Shadow   Shadow     // runs beside Parser, if set
-	Output   *Output    // takes what the model wrote, if set; to be read when Run has returned
+	Tap      event.Sink                    // sees every event before Sink does, if set
+	Seal     func(reasoning []byte) string // seals what a block of reasoning said, if set
+	Shadow   Shadow                        // runs beside Parser, if set
+	Output   *Output                       // takes what the model wrote, if set; to be read when Run has returned
 	Times    Times
 	Meter    Meter
 }
@@ -107,6 +108,7 @@ type run struct {
 	lastWrite time.Time // when the last one was that sent something
 	waiting   time.Time // since when the engine is waited for
 
+	thought    []byte // of the open block of reasoning, for its seal
 	output     int
 	written    int // bytes that the model wrote
 	usage      *engines.Usage
@@ -186,7 +188,7 @@ func (r *run) tick() {
 	}
 	now := time.Now()
 	if r.Times.Idle > 0 && now.Sub(r.waiting) >= r.Times.Idle {
-		r.cancel(fault.New(fault.Timeout, "the engine sent nothing for %v", r.Times.Idle))
+		r.cancel(fault.New(fault.Timeout, "the engine sent nothing for %v, try again later", r.Times.Idle))
 		return
 	}
 	if r.Streamed {

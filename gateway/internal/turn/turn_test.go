@@ -165,10 +165,10 @@ func TestIdle(t *testing.T) {
 		at       time.Duration
 	}{
 		"before the headers":           {engine: engine{headers: time.Hour}, at: time.Minute},
-		"before the headers, streamed": {engine: engine{headers: time.Hour}, streamed: true, at: time.Minute, want: []string{"5s turn_start", "15s alive", "25s alive", "35s alive", "45s alive", "55s alive", "1m0s fault timeout: the engine sent nothing for 1m0s"}},
+		"before the headers, streamed": {engine: engine{headers: time.Hour}, streamed: true, at: time.Minute, want: []string{"5s turn_start", "15s alive", "25s alive", "35s alive", "45s alive", "55s alive", "1m0s fault timeout: the engine sent nothing for 1m0s, try again later"}},
 		"in the stream": {
 			engine: engine{steps: []step{say(0, "a"), say(time.Hour, "b")}}, streamed: true, at: time.Minute,
-			want: []string{"0s turn_start", "0s text_start", `0s text_delta "a"`, "10s alive", "20s alive", "30s alive", "40s alive", "50s alive", "1m0s text_end", "1m0s fault timeout: the engine sent nothing for 1m0s"},
+			want: []string{"0s turn_start", "0s text_start", `0s text_delta "a"`, "10s alive", "20s alive", "30s alive", "40s alive", "50s alive", "1m0s text_end", "1m0s fault timeout: the engine sent nothing for 1m0s, try again later"},
 		},
 	}
 	for name, c := range tests {

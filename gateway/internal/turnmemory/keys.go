@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/event"
+	"github.com/weirgate/weir/abi/toolname"
 )
 
 // Key stands for a conversation up to and with one turn of the assistant. The zero Key stands for none.
@@ -94,7 +95,7 @@ func (e *End) Key(blocks []event.Block) Key {
 		case b.Kind == event.ToolStart && !b.Complete:
 			t.say(string(b.Raw))
 		case b.Kind == event.ToolStart:
-			w.call(&t, name(b.Call.Namespace, b.Call.Name), string(b.Call.Arguments), b.Call.Kind == event.Custom)
+			w.call(&t, toolname.Of(b.Call.Namespace, b.Call.Name), string(b.Call.Arguments), b.Call.Kind == event.Custom)
 		}
 	}
 	return Key(t.sum(w.seeds, prefix))
@@ -129,7 +130,7 @@ func (w *walk) assistant(parts []conv.Part) {
 			w.turn.say(p.Text)
 		case p.Kind == conv.Call && p.Call != nil:
 			c := p.Call
-			w.call(&w.turn, name(c.Namespace, c.Name), c.Arguments, c.Kind == conv.Custom)
+			w.call(&w.turn, toolname.Of(c.Namespace, c.Name), c.Arguments, c.Kind == conv.Custom)
 			w.ids = append(w.ids, c.ID)
 		case p.Kind == conv.MediaPart:
 			w.turn.media(p.Media)
@@ -247,14 +248,6 @@ func (w *walk) order() {
 		}
 	}
 	slices.SortStableFunc(w.results, func(a, b *conv.ToolResult) int { return rank(a) - rank(b) })
-}
-
-// name is a tool's name with its namespace, as models know it.
-func name(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "__" + name
 }
 
 // turn is what the assistant says in a row: its text and its calls, each in their order.

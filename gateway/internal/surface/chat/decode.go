@@ -31,16 +31,11 @@ type decoder struct {
 
 // Decode reads a request body. The request does not refer to body afterwards. Members it does not know
 // are passed over; null is the same as absent.
-func (Surface) Decode(body []byte, header http.Header) (*surface.Request, error) {
+func (s Surface) Decode(body []byte, header http.Header) (*surface.Request, error) {
 	d := decoder{req: wire.NewRequest()}
-	if err := d.Read(body); err != nil {
-		return nil, err
-	}
+	d.Recall(s.Recall, header)
 	d.req.Choice.Parallel = true
-	if err := d.Object(d.member); err != nil {
-		return nil, err
-	}
-	if err := d.End(); err != nil {
+	if err := d.Document(body, d.member); err != nil {
 		return nil, err
 	}
 	return d.finish(header)

@@ -82,7 +82,8 @@ func (e *encoder) Event(ev *event.Event) error {
 		return e.finish(ev.Reason)
 	case event.FaultKind:
 		e.ended = true
-		return e.w.Write(transport.Frame{Data: appendError(e.buf[:0], fault.Kind(ev.Fault.Kind), ev.Fault.Message, "")})
+		failed := wire.OpenAI(fault.Kind(ev.Fault.Kind), ev.Fault.Message, "")
+		return e.w.Write(transport.Frame{Data: appendError(e.buf[:0], &failed)})
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ func TestErrors(t *testing.T) {
 		{fault.New(fault.Conflict, "one at a time"), `409 "" invalid_request_error conflict <nil> "one at a time"`},
 		{fault.New(fault.TooLarge, "too large"), `413 "" invalid_request_error request_too_large <nil> "too large"`},
 		{&fault.Error{Kind: fault.Overflow, Public: "x", Tokens: 210000, Limit: 200000}, `400 "" invalid_request_error context_length_exceeded messages "This model's maximum context length is 200000 tokens. However, your messages resulted in 210000 tokens."`},
+		{&fault.Error{Kind: fault.Overflow, Tokens: 199500, Limit: 200000, Room: 1024}, `400 "" invalid_request_error context_length_exceeded messages "This model's maximum context length is 200000 tokens. However, you requested 200524 tokens (199500 in the messages, 1024 in the completion)."`},
 		{&fault.Error{Kind: fault.Overflow, Limit: 200000}, `400 "" invalid_request_error context_length_exceeded messages "This model's maximum context length is 200000 tokens. However, your messages resulted in more."`},
 		{&fault.Error{Kind: fault.Overflow}, `400 "" invalid_request_error context_length_exceeded messages "Your messages exceed this model's maximum context length."`},
 		{&fault.Error{Kind: fault.Quota, Public: "slow down", RetryAfter: 1500 * time.Millisecond}, `429 "2" rate_limit_error rate_limit_exceeded <nil> "slow down"`},

@@ -4,6 +4,8 @@ import (
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface/internal/wire"
+	"github.com/weirgate/weir/gateway/internal/surface/recall"
 )
 
 // message is what a message's members say, in whatever order they came, beside content and calls.
@@ -18,7 +20,7 @@ type message struct {
 
 func (d *decoder) messages() error {
 	d.req.Messages = make([]conv.Message, 0, d.Messages())
-	return d.Array(func(int) error {
+	return wire.Elements(&d.Decoder, "chat messages", &d.req.Messages, (*recall.Copier).Message, func() error {
 		if err := d.Item(); err != nil {
 			return err
 		}

@@ -17,15 +17,13 @@ var _ surface.Tokens = Surface{}
 
 // DecodeTokenize reads a request for tokens, in vLLM's form: of a prompt, or of what a chat completion with
 // the same members would send to the model.
-func (Surface) DecodeTokenize(body []byte, header http.Header) (*surface.TokenizeRequest, error) {
+func (s Surface) DecodeTokenize(body []byte, header http.Header) (*surface.TokenizeRequest, error) {
 	d := decoder{req: wire.NewRequest()}
-	if err := d.Read(body); err != nil {
-		return nil, err
-	}
+	d.Recall(s.Recall, header)
 	d.req.Choice.Parallel = true
 	out := &surface.TokenizeRequest{Special: true}
 	prompt, messages := false, false
-	err := d.Object(func(key []byte) (err error) {
+	err := d.Document(body, func(key []byte) (err error) {
 		switch string(key) {
 		case "prompt":
 			prompt = true
@@ -40,9 +38,6 @@ func (Surface) DecodeTokenize(body []byte, header http.Header) (*surface.Tokeniz
 		}
 		return err
 	})
-	if err == nil {
-		err = d.End()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +88,9 @@ func (Surface) TokenizeBody(res *surface.TokenizeResult) []byte {
 // DecodeDetokenize reads a request for the text of tokens, in vLLM's form.
 func (Surface) DecodeDetokenize(body []byte) (*surface.DetokenizeRequest, error) {
 	d := decoder{}
-	if err := d.Read(body); err != nil {
-		return nil, err
-	}
 	var out surface.DetokenizeRequest
 	there := false
-	err := d.Object(func(key []byte) (err error) {
+	err := d.Document(body, func(key []byte) (err error) {
 		switch string(key) {
 		case "model":
 			out.Model, err = d.String()
@@ -117,9 +109,6 @@ func (Surface) DecodeDetokenize(body []byte) (*surface.DetokenizeRequest, error)
 		}
 		return err
 	})
-	if err == nil {
-		err = d.End()
-	}
 	switch {
 	case err != nil:
 		return nil, err

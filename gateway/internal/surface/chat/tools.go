@@ -1,10 +1,14 @@
 package chat
 
-import "github.com/weirgate/weir/abi/conv"
+import (
+	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/gateway/internal/surface/internal/wire"
+	"github.com/weirgate/weir/gateway/internal/surface/recall"
+)
 
 func (d *decoder) tools() error {
 	d.req.Tools = nil
-	return d.Array(func(int) error {
+	return wire.Elements(&d.Decoder, "chat tools", &d.req.Tools, (*recall.Copier).Tool, func() error {
 		if err := d.Item(); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/gateway/internal/surface"
 	"github.com/weirgate/weir/gateway/internal/surface/internal/wire"
+	"github.com/weirgate/weir/gateway/internal/surface/recall"
 )
 
 // decoder reads one request. What depends on the order of members waits for finish.
@@ -24,25 +25,20 @@ type decoder struct {
 
 // Decode reads a request body. The request does not refer to body afterwards. Members, betas and kinds
 // of blocks it does not know are passed over, since clients do not survive a refusal of them.
-func (Surface) Decode(body []byte, header http.Header) (*surface.Request, error) {
-	return decode(body, header, true)
+func (s Surface) Decode(body []byte, header http.Header) (*surface.Request, error) {
+	return s.decode(body, header, true)
 }
 
 // DecodeCount reads the body of count_tokens, where max_tokens may be absent.
-func DecodeCount(body []byte, header http.Header) (*surface.Request, error) {
-	return decode(body, header, false)
+func (s Surface) DecodeCount(body []byte, header http.Header) (*surface.Request, error) {
+	return s.decode(body, header, false)
 }
 
-func decode(body []byte, header http.Header, generate bool) (*surface.Request, error) {
+func (s Surface) decode(body []byte, header http.Header, generate bool) (*surface.Request, error) {
 	d := decoder{req: wire.NewRequest()}
-	if err := d.Read(body); err != nil {
-		return nil, err
-	}
+	d.Recall(s.Recall, header)
 	d.req.Choice.Parallel = true
-	if err := d.Object(d.member); err != nil {
-		return nil, err
-	}
-	if err := d.End(); err != nil {
+	if err := d.Document(body, d.member); err != nil {
 		return nil, err
 	}
 	return d.finish(header, generate)
@@ -69,6 +65,10 @@ func (d *decoder) finish(header http.Header, generate bool) (*surface.Request, e
 	req.Prompting.Continue = wire.Open(req.Messages)
 	if len(d.system) > 0 {
 		req.Messages = slices.Insert(req.Messages, 0, conv.Message{Role: conv.System, Parts: d.system})
+	}
+	req.Seal = surface.SealTag
+	if req.Thinking.Omitted {
+		req.Seal = surface.SealFull
 	}
 	req.Session = wire.Session(header, "")
 	req.Ignored = d.Ignored()
@@ -166,7 +166,7 @@ func (d *decoder) format() error {
 
 func (d *decoder) tools() error {
 	d.req.Tools = nil
-	return d.Array(func(int) error {
+	return wire.Elements(&d.Decoder, "messages tools", &d.req.Tools, (*recall.Copier).Tool, func() error {
 		if err := d.Item(); err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (d *decoder) toolChoice() error {
 // their own, in the order in which all was said, so that every surface's results look alike.
 func (d *decoder) messages() error {
 	d.req.Messages = make([]conv.Message, 0, d.Messages())
-	return d.Array(func(int) error {
+	return wire.Elements(&d.Decoder, "messages messages", &d.req.Messages, (*recall.Copier).Message, func() error {
 		if err := d.Item(); err != nil {
 			return err
 		}

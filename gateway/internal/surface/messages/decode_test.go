@@ -173,7 +173,7 @@ func TestSession(t *testing.T) {
 
 func TestDecodeCount(t *testing.T) {
 	body := []byte(`{"model":"m","messages":[` + user + `],"tools":[]}`)
-	if _, err := messages.DecodeCount(body, nil); err != nil {
+	if _, err := (messages.Surface{}).DecodeCount(body, nil); err != nil {
 		t.Error(err)
 	}
 	_, err := messages.Surface{}.Decode(body, nil)
@@ -234,7 +234,7 @@ func TestRecordedRequests(t *testing.T) {
 			return err
 		},
 		"/v1/messages/count_tokens": func(r surfacetest.Recording) error {
-			_, err := messages.DecodeCount(r.Body, r.Header)
+			_, err := messages.Surface{}.DecodeCount(r.Body, r.Header)
 			return err
 		},
 	} {
@@ -279,9 +279,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"model":"m","max_tokens":1,"system":[{"type":"text","text":"s"}],"tools":[{"name":"f","input_schema":{},"defer_loading":true}],"messages":[{"role":"assistant","content":[{"signature":"s","type":"thinking","thinking":"t"},{"type":"tool_use","name":"f","input":{}}]},{"role":"user","content":[{"content":[{"type":"tool_reference","tool_name":"f"}],"type":"tool_result"},{"type":"document","source":{"content":[{"type":"text","text":"a"}],"type":"content"}}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := messages.DecodeCount(body, http.Header{})
+		req, err := messages.Surface{}.DecodeCount(body, http.Header{})
 		if err == nil {
-			surfacetest.OwnsItsMemory(t, body, func(b []byte) (*surface.Request, error) { return messages.DecodeCount(b, nil) })
+			surfacetest.OwnsItsMemory(t, body, func(b []byte) (*surface.Request, error) { return messages.Surface{}.DecodeCount(b, nil) })
 			if len(req.Messages) == 0 || req.Model == "" {
 				t.Fatalf("%q: accepted without model or messages", body)
 			}

@@ -19,7 +19,8 @@ type encoder struct {
 	omitted bool // thinking goes out as a signature alone
 	buf     []byte
 	head    int
-	index   int // of the open block
+	index   int  // of the open block
+	torn    bool // the open block is a call that is not whole
 	ended   bool
 	last    event.Usage
 	first   [firstBuffer]byte // what buf is, until a frame does not fit
@@ -37,6 +38,14 @@ func (Surface) Encode(req *surface.Request, info surface.Info, w transport.Write
 
 // Event writes what one event is here.
 func (e *encoder) Event(ev *event.Event) error {
+	if e.torn && ev.Kind != event.FaultKind && ev.Kind != event.UsageKind {
+		// The turn goes on, or was cut at its length. Before a fault the block stays open: clients take one that is
+		// closed for a call that the model made, and run it.
+		e.torn = false
+		if err := e.close(); err != nil {
+			return err
+		}
+	}
 	switch ev.Kind {
 	case event.TurnStart:
 		e.last = ev.Usage
@@ -59,7 +68,12 @@ func (e *encoder) Event(ev *event.Event) error {
 			return err
 		}
 		return e.close()
-	case event.TextEnd, event.ToolEnd:
+	case event.ToolEnd:
+		if e.torn = !ev.Complete; e.torn {
+			return nil
+		}
+		return e.close()
+	case event.TextEnd:
 		return e.close()
 	case event.Dispatch:
 		if e.info.Dispatch {

@@ -155,3 +155,38 @@ func BenchmarkEncodeDelta(b *testing.B) {
 }
 
 func BenchmarkEncodeShort(b *testing.B) { surfacetest.BenchmarkShort(b, messages.Surface{}) }
+
+// TestTornCall has a call that is not whole: it is closed where the turn ends or goes on, and left open before a fault,
+// after which a client must not take it for a call.
+func TestTornCall(t *testing.T) {
+	call := []event.Event{
+		{Kind: event.TurnStart},
+		{Kind: event.ToolStart, Call: event.Call{ID: "toolu_1", Name: "f"}},
+		{Kind: event.ToolArgs, Text: []byte(`{"a": "ha`)},
+		{Kind: event.ToolEnd, Call: event.Call{ID: "toolu_1", Name: "f"}, Cause: event.CauseTruncated},
+	}
+	for _, c := range []struct {
+		name string
+		then []event.Event
+		want string // the types of events after the arguments
+	}{
+		{"fault", []event.Event{{Kind: event.FaultKind, Fault: event.Fault{Kind: "engine", Message: "broke off"}}}, "error"},
+		{"length", []event.Event{{Kind: event.UsageKind}, {Kind: event.Finish, Reason: event.ReasonLength}}, "content_block_stop message_delta message_stop"},
+		{"text", []event.Event{{Kind: event.TextStart}, {Kind: event.TextEnd}, {Kind: event.UsageKind}, {Kind: event.Finish, Reason: event.ReasonStop}}, "content_block_stop content_block_start content_block_stop message_delta message_stop"},
+		{"usage, then a fault", []event.Event{{Kind: event.UsageKind}, {Kind: event.FaultKind, Fault: event.Fault{Kind: "engine", Message: "broke off"}}}, "error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stream := string(surfacetest.Play(t, append(call[:4:4], c.then...), messages.Surface{}, request(), surfacetest.Info()))
+			_, after, _ := strings.Cut(stream, `"partial_json":"{\"a\": \"ha"}}`)
+			var types []string
+			for line := range strings.SplitSeq(after, "\n") {
+				if name, ok := strings.CutPrefix(line, "event: "); ok {
+					types = append(types, name)
+				}
+			}
+			if got := strings.Join(types, " "); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -57,7 +57,7 @@ func (Surface) Error(f *fault.Error, requestID string) (status int, header http.
 func overflow(f *fault.Error) string {
 	switch {
 	case f.Limit > 0 && f.Tokens > 0:
-		return fmt.Sprintf("prompt is too long: %d tokens > %d maximum", f.Tokens, f.Limit)
+		return fmt.Sprintf("prompt is too long: %d tokens > %d maximum", f.Tokens, f.Limit-f.Room)
 	case f.Limit > 0:
 		return fmt.Sprintf("prompt is too long: it exceeds the context window of %d tokens", f.Limit)
 	}

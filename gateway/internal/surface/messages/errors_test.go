@@ -25,6 +25,7 @@ var faults = []struct {
 	{fault.New(fault.Conflict, "one at a time"), `409 "" invalid_request_error "one at a time"`},
 	{fault.New(fault.TooLarge, "too large"), `413 "" request_too_large "too large"`},
 	{&fault.Error{Kind: fault.Overflow, Public: "x", Param: "messages", Tokens: 210000, Limit: 200000}, `400 "" invalid_request_error "prompt is too long: 210000 tokens > 200000 maximum"`},
+	{&fault.Error{Kind: fault.Overflow, Tokens: 199500, Limit: 200000, Room: 1024}, `400 "" invalid_request_error "prompt is too long: 199500 tokens > 198976 maximum"`},
 	{&fault.Error{Kind: fault.Overflow, Limit: 200000}, `400 "" invalid_request_error "prompt is too long: it exceeds the context window of 200000 tokens"`},
 	{&fault.Error{Kind: fault.Overflow}, `400 "" invalid_request_error "prompt is too long: it exceeds the context window"`},
 	{&fault.Error{Kind: fault.Quota, Public: "slow down", RetryAfter: time.Millisecond}, `429 "1" rate_limit_error "slow down"`},

@@ -52,7 +52,7 @@ func TestPrefill(t *testing.T) {
 			if err != nil || req.Prompting.Continue != tt.want || req.Prompting.NoGeneration {
 				t.Errorf("got %+v, %v", req, err)
 			}
-			count, err := messages.DecodeCount(body, nil)
+			count, err := messages.Surface{}.DecodeCount(body, nil)
 			if err != nil || count.Prompting.Continue != tt.want {
 				t.Errorf("count: got %+v, %v", count, err)
 			}

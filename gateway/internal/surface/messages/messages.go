@@ -5,10 +5,13 @@ import (
 	"strconv"
 
 	"github.com/weirgate/weir/gateway/internal/surface"
+	"github.com/weirgate/weir/gateway/internal/surface/recall"
 )
 
-// Surface is messages. It holds nothing and is safe for concurrent use.
-type Surface struct{}
+// Surface is messages. The zero Surface is ready. It is safe for concurrent use.
+type Surface struct {
+	Recall *recall.Memory // of what was decoded before; nil: each body is decoded whole
+}
 
 // Name returns "messages".
 func (Surface) Name() string { return "messages" }

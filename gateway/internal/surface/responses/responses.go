@@ -3,6 +3,8 @@
 package responses
 
 import (
+	"time"
+
 	"github.com/weirgate/weir/gateway/internal/chain"
 	"github.com/weirgate/weir/gateway/internal/surface"
 )
@@ -37,6 +39,8 @@ type Own struct {
 	Previous     string       // previous_response_id
 	Store        bool         // the answer can be continued and asked for again; true where the client is silent
 	Instructions string       // of this request alone, in front of all
+	preface      []chain.Item // the same where they are items
+	choice       toolWish     // the tools that tool_choice names
 	Input        []chain.Item // in order; one whose Reference is to be resolved has no messages
 	Refs         []Ref        // items of the input that stand for kept ones
 	Compact      bool         // the input ends with compaction_trigger: the answer is one compaction item
@@ -44,6 +48,15 @@ type Own struct {
 	Summary      bool         // reasoning.summary was asked for
 	Encrypted    bool         // include has reasoning.encrypted_content
 	Echo         Echo         // what the resource says of the request
+
+	History []chain.Item // what came before Input; set by who joins them
+	// SealSummary makes the encrypted_content of a compaction. Who answers a request that has Compact sets it first.
+	SealSummary func(text []byte) string
+	// Finished is when the answer was complete. Where it is zero, what writes the answer first sets it to the time of
+	// then, so that a stream and the body that is kept of it say the same.
+	Finished time.Time
+
+	sealed compaction // what SealSummary said, which says something else every time
 }
 
 // Ref is an item_reference in the input.
@@ -59,6 +72,9 @@ type Echo struct {
 	PromptCacheKey, PromptCacheRetention, SafetyIdentifier, User, Include, TopLogprobs  []byte
 	Instructions                                                                        []byte
 }
+
+// PreviousParam is the member of a request that names the answer it goes on from.
+const PreviousParam = "previous_response_id"
 
 // OwnOf is what this surface kept of a request that it decoded.
 func OwnOf(req *surface.Request) *Own {

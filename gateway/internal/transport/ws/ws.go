@@ -28,7 +28,7 @@ const (
 
 // Options of a connection. Zero values take the defaults beside them.
 type Options struct {
-	MaxMessage  int64         // bytes of one incoming message; 32 MiB
+	MaxMessage  int64         // bytes of one incoming message, unpacked; 32 MiB
 	Queue       int           // bytes waiting for the peer before Send blocks; 64 KiB
 	Stall       time.Duration // without progress this long, the connection is closed with 1013; 10 s
 	PongWait    time.Duration // without a pong (or any message) this long, it is dead; 60 s
@@ -117,10 +117,24 @@ func (c *Conn) alive() error {
 // Done is closed when the connection is over.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
+// message reads a whole one. The connection's own limit counts bytes as they come, of which a compressed message has few:
+// what it unpacks to is bounded here.
+func (c *Conn) message() (kind int, data []byte, err error) {
+	kind, r, err := c.conn.NextReader()
+	if err != nil {
+		return 0, nil, err
+	}
+	data, err = io.ReadAll(io.LimitReader(r, c.opt.MaxMessage+1))
+	if err == nil && int64(len(data)) > c.opt.MaxMessage {
+		err = websocket.ErrReadLimit
+	}
+	return kind, data, err
+}
+
 // Read returns the next text message. ErrBinary tells of a binary one, after which Read may go on;
 // every other error is final.
 func (c *Conn) Read() ([]byte, error) {
-	kind, data, err := c.conn.ReadMessage()
+	kind, data, err := c.message()
 	if err != nil {
 		if errors.Is(err, websocket.ErrReadLimit) {
 			c.Close(CloseTooBig, "message too big")

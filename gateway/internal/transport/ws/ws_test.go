@@ -30,7 +30,8 @@ func serve(t *testing.T, opt ws.Options, f func(c *ws.Conn)) (*websocket.Conn, c
 		c.Wait()
 	}))
 	t.Cleanup(srv.Close)
-	client, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(srv.URL, "http"), nil) //nolint:bodyclose // because there is no body to close after an upgrade
+	dialer := websocket.Dialer{EnableCompression: opt.Compression}
+	client, _, err := dialer.Dial("ws"+strings.TrimPrefix(srv.URL, "http"), nil) //nolint:bodyclose // because there is no body to close after an upgrade
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,19 +72,36 @@ func TestEcho(t *testing.T) {
 }
 
 func TestTooBigClosesWith1009(t *testing.T) {
-	client, done := serve(t, ws.Options{MaxMessage: 100}, func(c *ws.Conn) {
-		if _, err := c.Read(); err == nil {
-			t.Error("200 bytes were read with a limit of 100")
-		}
-	})
-	if err := client.WriteMessage(websocket.TextMessage, make([]byte, 200)); err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]struct {
+		compressed bool
+		size       int // of a message that is not taken
+	}{
+		"plain":                 {false, 200},
+		"compressed":            {true, 200},
+		"compressed to nothing": {true, 64 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, done := serve(t, ws.Options{MaxMessage: 100, Compression: c.compressed}, func(c *ws.Conn) {
+				if got, err := c.Read(); err != nil || len(got) != 100 {
+					t.Errorf("100 bytes: got %d, %v", len(got), err)
+				}
+				if _, err := c.Read(); err == nil {
+					t.Error("more was read than the limit of 100 bytes")
+				}
+			})
+			client.EnableWriteCompression(c.compressed)
+			for _, size := range []int{100, c.size} {
+				if err := client.WriteMessage(websocket.TextMessage, make([]byte, size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _, err := client.ReadMessage()
+			if !websocket.IsCloseError(err, websocket.CloseMessageTooBig) {
+				t.Errorf("got %v, want close 1009", err)
+			}
+			<-done
+		})
 	}
-	_, _, err := client.ReadMessage()
-	if !websocket.IsCloseError(err, websocket.CloseMessageTooBig) {
-		t.Errorf("got %v, want close 1009", err)
-	}
-	<-done
 }
 
 // TestSlowReaderClosedWith1013 fills a peer that does not read; when it reads again it must find whole

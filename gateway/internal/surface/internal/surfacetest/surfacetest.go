@@ -89,6 +89,19 @@ type Recording struct {
 // skipped.
 func Recordings(tb testing.TB, path string) []Recording {
 	tb.Helper()
+	return recordings(tb, path, http.MethodPost)
+}
+
+// Frames returns the messages that clients sent on sockets of a path, in order, with the headers that opened them.
+// Without the data the test is skipped.
+func Frames(tb testing.TB, path string) []Recording {
+	tb.Helper()
+	return recordings(tb, path, "WS-MESSAGE")
+}
+
+// recordedFiles finds the files of recorded requests.
+func recordedFiles(tb testing.TB) []string {
+	tb.Helper()
 	dir, err := filepath.Abs(".")
 	if err != nil {
 		tb.Fatal(err)
@@ -106,8 +119,14 @@ func Recordings(tb testing.TB, path string) []Recording {
 	if err != nil || len(files) == 0 {
 		tb.Skip("SKIPPED: no recorded requests in ../shared/data/recorded beside the repository")
 	}
+	return files
+}
+
+func recordings(tb testing.TB, path, method string) []Recording {
+	tb.Helper()
 	var out []Recording
-	for _, f := range files {
+	opened := map[string]http.Header{} // sockets by scenario
+	for _, f := range recordedFiles(tb) {
 		raw, err := os.ReadFile(f)
 		if err != nil {
 			tb.Fatal(err)
@@ -120,21 +139,27 @@ func Recordings(tb testing.TB, path string) []Recording {
 		if err := json.Unmarshal(raw, &r); err != nil {
 			tb.Fatalf("%s: %v", f, err)
 		}
-		if r.Method != http.MethodPost || r.Path != path {
+		header, scenario := http.Header{}, r.Client+"/"+r.Scenario
+		for _, h := range r.Headers {
+			header.Add(h[0], h[1])
+		}
+		if r.Method == http.MethodGet {
+			opened[scenario] = header
+		}
+		if r.Method != method || r.Path != path {
 			continue
+		}
+		if len(header) == 0 && opened[scenario] != nil {
+			header = opened[scenario]
 		}
 		var body bytes.Buffer // the files are indented, requests are not
 		if err := json.Compact(&body, r.Body); err != nil {
 			tb.Fatalf("%s: %v", f, err)
 		}
-		rec := Recording{Name: filepath.Base(f), Scenario: r.Client + "/" + r.Scenario, Header: http.Header{}, Body: body.Bytes()}
-		for _, h := range r.Headers {
-			rec.Header.Add(h[0], h[1])
-		}
-		out = append(out, rec)
+		out = append(out, Recording{Name: filepath.Base(f), Scenario: scenario, Header: header, Body: body.Bytes()})
 	}
 	if len(out) == 0 {
-		tb.Skipf("SKIPPED: no recorded requests to %s", path)
+		tb.Skipf("SKIPPED: no recorded %s to %s", method, path)
 	}
 	return out
 }
@@ -159,14 +184,15 @@ func dumpParts(parts []conv.Part) string {
 		p := &parts[i]
 		switch p.Kind {
 		case conv.Text:
-			fmt.Fprintf(&b, " text %q", p.Text)
+			fmt.Fprintf(&b, " %stext %q", [...]string{"", "commentary ", "final "}[p.Phase], p.Text)
 		case conv.Reasoning:
 			fmt.Fprintf(&b, " reasoning %q seal %q", p.Text, p.Seal)
 		case conv.Call:
-			fmt.Fprintf(&b, " call %s %s %q", p.Call.ID, p.Call.Name, p.Call.Arguments)
-			if p.Call.Kind == conv.Custom {
-				b.WriteString(" custom")
+			name := p.Call.Name
+			if p.Call.Namespace != "" {
+				name = p.Call.Namespace + "." + name
 			}
+			fmt.Fprintf(&b, " call %s %s %q%s", p.Call.ID, name, p.Call.Arguments, [...]string{"", " custom", " search"}[p.Call.Kind])
 		case conv.Result:
 			fmt.Fprintf(&b, " result %s [%s ]", p.Result.CallID, dumpParts(p.Result.Parts))
 			if p.Result.IsError {
@@ -176,6 +202,8 @@ func dumpParts(parts []conv.Part) string {
 			fmt.Fprintf(&b, " %s %s %q %q", p.Media.Type, p.Media.MIME, p.Media.URL, p.Media.Data)
 		case conv.Reference:
 			fmt.Fprintf(&b, " reference %s", p.Text)
+		case conv.Summary:
+			fmt.Fprintf(&b, " summary %q seal %q", p.Text, p.Seal)
 		default:
 			fmt.Fprintf(&b, " unknown %d", p.Kind)
 		}

@@ -22,7 +22,7 @@ type variant struct {
 
 // opaque are the members whose value is the client's or the tool's own, and the marks.
 var opaque = []string{
-	"input_schema", "parameters", "input", "schema", "chat_template_kwargs", "logit_bias", "documents",
+	"input_schema", "parameters", "input", "arguments", "schema", "format", "chat_template_kwargs", "logit_bias", "documents",
 	"cache_control", "internal_chat_message_metadata_passthrough", "x", "metadata",
 }
 
@@ -55,7 +55,7 @@ func SameInAllForms(t *testing.T, name string, body []byte, decode func([]byte) 
 
 // append writes the value of the member key.
 func (v *variant) append(b []byte, value any, key string) []byte {
-	if slices.Contains(opaque, key) {
+	if _, list := value.([]any); slices.Contains(opaque, key) && (key != "input" || !list) { // a list of items is the client's to vary
 		return (&variant{}).append(b, value, "")
 	}
 	switch value := value.(type) {

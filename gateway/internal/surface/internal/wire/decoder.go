@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 	"github.com/weirgate/weir/abi/jsonscan"
 	"github.com/weirgate/weir/abi/plan"
 	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface/recall"
 )
 
 // Limits of one body. Messages, parts, calls and tools count together; a policy's outline has no more
@@ -42,6 +44,15 @@ type Decoder struct {
 	texts   texts
 	items   int
 	ignored []string
+
+	body    []byte
+	checked int // of body is UTF-8 for sure, from its start on
+	memory  *recall.Memory
+	header  http.Header
+	owner   *recall.Owner // of header, once it is asked for
+	arrays  []interface{ keep(m *recall.Memory) }
+	noting  bool
+	notes   []string // while noting
 }
 
 // step is one step of a path: a member, or an element where key is nil.
@@ -52,18 +63,51 @@ type step struct {
 
 // Read begins with body, which must not change until the decoder is done.
 func (d *Decoder) Read(body []byte) error {
-	if !utf8.Valid(body) {
-		at := 0
-		for {
-			r, n := utf8.DecodeRune(body[at:])
-			if r == utf8.RuneError && n == 1 {
-				return fault.New(fault.Invalid, "the body is not JSON: byte %d: expected UTF-8", at)
-			}
-			at += n
-		}
+	d.begin(body)
+	return d.valid(len(body))
+}
+
+// Document reads a body that is an object from its beginning to its end, as Object does. Where it fails, the body may
+// have been read in part. With Recall, it is remembered.
+func (d *Decoder) Document(body []byte, member func(key []byte) error) error {
+	d.begin(body)
+	err := d.Object(member)
+	if err == nil {
+		err = d.End()
 	}
+	// What is taken over is not looked at here: the rest is, when it is known how much that is. Bytes that are not UTF-8
+	// are told before anything else.
+	if err := d.valid(len(body)); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range d.arrays {
+		a.keep(d.memory)
+	}
+	return nil
+}
+
+func (d *Decoder) begin(body []byte) {
 	d.r = *jsonscan.NewReader(body)
-	d.size, d.texts.left = len(body), len(body)
+	d.body, d.size = body, len(body)
+	d.texts.left, d.texts.most = len(body), maxPiece
+	if d.memory.Takes(len(body)) {
+		d.texts.most = firstPiece
+	}
+}
+
+// valid checks that the body is UTF-8 up to an offset where a rune begins.
+func (d *Decoder) valid(to int) error {
+	for at := d.checked; !utf8.Valid(d.body[at:to]); {
+		r, n := utf8.DecodeRune(d.body[at:to])
+		if r == utf8.RuneError && n == 1 {
+			return fault.New(fault.Invalid, "the body is not JSON: byte %d: expected UTF-8", at)
+		}
+		at += n
+	}
+	d.checked = to
 	return nil
 }
 
@@ -261,6 +305,16 @@ func (d *Decoder) RawObjects() ([]byte, error) {
 	return d.texts.keep(d.r.Since(from)), nil
 }
 
+// Whole reads a value by read and returns it as it stands too, as RawObject does.
+func (d *Decoder) Whole(read func() error) ([]byte, error) {
+	d.r.Peek() // passes over white space
+	from := d.r.Offset()
+	if err := read(); err != nil {
+		return nil, err
+	}
+	return d.texts.keep(d.r.Since(from)), nil
+}
+
 // Bool reads true or false.
 func (d *Decoder) Bool() (bool, error) {
 	if err := d.expect(jsonscan.Bool, "true or false"); err != nil {
@@ -322,9 +376,17 @@ func (d *Decoder) Item() error {
 
 // Ignore notes something that was understood and has no effect here.
 func (d *Decoder) Ignore(name string) {
-	if len(d.ignored) < maxIgnored && !slices.Contains(d.ignored, name) {
-		d.ignored = append(d.ignored, name)
+	d.ignored = noted(d.ignored, name)
+	if d.noting {
+		d.notes = noted(d.notes, name)
 	}
+}
+
+func noted(list []string, name string) []string {
+	if len(list) < maxIgnored && !slices.Contains(list, name) {
+		list = append(list, name)
+	}
+	return list
 }
 
 // Ignored returns what was noted, each once.

@@ -8,6 +8,9 @@ import (
 const (
 	// maxPiece is the most memory that texts share, in bytes. Most bodies are smaller: one piece holds their texts.
 	maxPiece = 256 << 10
+	// firstPiece is that while it is not known how much of a body needs to be kept, restPiece where little does.
+	firstPiece = 1 << 10
+	restPiece  = 16 << 10
 	// longText is what a text without escapes is longer than that has memory of its own.
 	longText = maxPiece / 4
 )
@@ -17,6 +20,7 @@ const (
 type texts struct {
 	piece []byte // what was kept of the last piece of memory; the rest is free
 	left  int    // bytes of the body that no memory was taken for
+	most  int    // bytes of the next piece
 }
 
 // room is where the next text can be written before its length is known, so that it is not copied again. What is
@@ -28,9 +32,18 @@ func (t *texts) room() []byte {
 	return t.piece[len(t.piece):]
 }
 
+// pieces has the next pieces be of at most so many bytes. The first one, which is small, has no room for a text that is
+// written, and would be outgrown by it.
+func (t *texts) pieces(most int) {
+	if t.most == firstPiece {
+		t.piece = nil
+	}
+	t.most = most
+}
+
 // grow takes another piece for a text of n bytes and others.
 func (t *texts) grow(n int) {
-	n = max(n, min(t.left, maxPiece))
+	n = max(n, min(t.left, t.most))
 	t.left -= n
 	t.piece = unclear(n)
 }

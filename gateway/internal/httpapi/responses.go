@@ -1,0 +1,308 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/weirgate/weir/abi/event"
+	"github.com/weirgate/weir/gateway/internal/chain"
+	"github.com/weirgate/weir/gateway/internal/fault"
+	"github.com/weirgate/weir/gateway/internal/surface"
+	"github.com/weirgate/weir/gateway/internal/surface/responses"
+	"github.com/weirgate/weir/gateway/internal/tenant"
+)
+
+// dialog is what a request of responses may go on from: the answers that are kept of its tenant and, on a socket, those
+// of the connection.
+type dialog struct {
+	h     *Handler
+	s     responses.Surface
+	set   Settings
+	who   Tenant
+	local *recent // nil over HTTP
+}
+
+// open finds out whose dialog it is. It does so for each request, for keys are revoked and models taken away.
+func (h *Handler) open(header http.Header, model string, set Settings) (*dialog, error) {
+	who, err := h.gw.Authorize(tenant.KeyOf(header), model)
+	if err != nil {
+		return nil, err
+	}
+	return &dialog{h: h, s: responses.Surface{OpenNames: set.OpenNames}, set: set, who: who}, nil
+}
+
+// join puts a request together with what came before it.
+func (d *dialog) join(ctx context.Context, req *surface.Request) error {
+	own := responses.OwnOf(req)
+	own.Store = own.Store && d.who.Store
+	history, err := d.history(ctx, own.Previous)
+	if err != nil {
+		return err
+	}
+	for _, ref := range own.Refs {
+		item, err := d.item(ctx, history, ref)
+		if err != nil {
+			return err
+		}
+		own.Input[ref.At] = *item
+	}
+	own.History = history
+	return responses.Join(req, history)
+}
+
+// history is what was said up to an answer. One of the connection is found first: it may be kept nowhere else.
+func (d *dialog) history(ctx context.Context, id string) ([]chain.Item, error) {
+	if id == "" {
+		return nil, nil
+	}
+	if items, ok := d.local.get(id); ok {
+		return items, nil
+	}
+	missing := fault.At(fault.NotFound, responses.PreviousParam, "there is no response %s to go on from: send the whole input", printable(id))
+	if !d.who.Store {
+		return nil, missing
+	}
+	items, err := d.h.store.History(ctx, d.who.Name, id)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, missing
+	}
+	return items, stored(err)
+}
+
+// item finds what an item_reference stands for.
+func (d *dialog) item(ctx context.Context, history []chain.Item, ref responses.Ref) (*chain.Item, error) {
+	for i := range slices.Backward(history) {
+		if history[i].ID == ref.ID {
+			return &history[i], nil
+		}
+	}
+	missing := fault.At(fault.Invalid, ref.Path, "there is no item %s: send the item itself", printable(ref.ID))
+	if !d.who.Store {
+		return nil, missing
+	}
+	item, err := d.h.store.Item(ctx, d.who.Name, ref.ID)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, missing
+	}
+	return item, stored(err)
+}
+
+// stored is an error of the store for a client.
+func stored(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(fault.Unavailable, err, "the store of responses does not work")
+}
+
+// maxShortened is how often a conversation is made shorter for its compaction: the window is known in tokens, and what
+// was taken away in bytes.
+const maxShortened = 8
+
+// begin admits the request. A compaction that is over the window gives up the oldest results of tools first: it is asked
+// for where conversations are too long.
+func (d *dialog) begin(ctx context.Context, c *Call) (*Job, error) {
+	own := responses.OwnOf(c.Request)
+	for tries := 0; ; tries++ {
+		job, err := d.h.gw.Begin(ctx, c)
+		if err == nil {
+			own.SealSummary = job.Seal
+			return job, nil
+		}
+		f := fault.From(err)
+		if !own.Compact || f.Kind != fault.Overflow || tries == maxShortened || !responses.Shorten(c.Request, overBy(f)) {
+			return nil, err
+		}
+	}
+}
+
+// overBy is how many bytes a prompt is too long by, with room for what is to be written.
+func overBy(f *fault.Error) int {
+	const bytesPerToken, room = 4, 2048
+	return (max(f.Tokens-f.Limit+f.Room, 0) + room) * bytesPerToken
+}
+
+// keep remembers an answer, so that a client can go on from it as soon as it is told of its end.
+func (d *dialog) keep(ctx context.Context, req *surface.Request, info surface.Info, res *event.Result) {
+	own := responses.OwnOf(req)
+	if !own.Store && d.local == nil {
+		return
+	}
+	id, output := responses.ID(info), responses.Output(req, info, res)
+	d.local.put(own.Previous, id, slices.Concat(own.History, own.Input, output))
+	if !own.Store {
+		return
+	}
+	// A client that leaves in this moment has its answer kept or not; what is begun is ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	err := d.h.store.Put(ctx, &chain.Link{
+		ID: id, Owner: d.who.Name, Parent: own.Previous, Model: req.Model, Input: own.Input, Output: output,
+		Body: d.s.Body(req, info, res), Created: info.Created, Expires: info.Created.Add(d.set.StoreTTL),
+	})
+	if err != nil {
+		d.h.gw.NotKept(d.who.Name, id, err)
+	}
+}
+
+// storeTimeout bounds how long the end of an answer waits for its being kept.
+const storeTimeout = 5 * time.Second
+
+// serveResponse runs one turn of responses over HTTP.
+func (h *Handler) serveResponse(w http.ResponseWriter, r *http.Request) {
+	set := h.gw.Settings()
+	a := &answer{h: h, s: responses.Surface{OpenNames: set.OpenNames}, id: requestID(r), set: set}
+	err := a.decode(w, r, a.s.Decode)
+	var d *dialog
+	if err == nil {
+		d, err = h.open(r.Header, a.req.Model, set)
+	}
+	if err == nil {
+		err = d.join(r.Context(), a.req)
+	}
+	if err != nil {
+		a.refused(w, err)
+		return
+	}
+	call := a.call(r)
+	if a.job, err = d.begin(r.Context(), call); err != nil {
+		h.answerFault(w, a.s, a.id, err)
+		return
+	}
+	ctx, over := h.live.add(r.Context(), d.who.Name, a.req, a.info)
+	defer over()
+	a.keep = func(res *event.Result) { d.keep(ctx, a.req, a.info, res) }
+	a.write(ctx, w)
+}
+
+// serveCompact makes a summary of a conversation, to go on from in its place.
+func (h *Handler) serveCompact(w http.ResponseWriter, r *http.Request) {
+	set := h.gw.Settings()
+	a := &answer{h: h, s: responses.Surface{OpenNames: set.OpenNames}, id: requestID(r), set: set}
+	err := a.decode(w, r, responses.DecodeCompact)
+	var d *dialog
+	if err == nil {
+		d, err = h.open(r.Header, a.req.Model, set)
+	}
+	if err == nil {
+		a.req.Stream = false
+		err = d.join(r.Context(), a.req)
+	}
+	if err != nil {
+		a.refused(w, err)
+		return
+	}
+	if a.job, err = d.begin(r.Context(), a.call(r)); err != nil {
+		h.answerFault(w, a.s, a.id, err)
+		return
+	}
+	a.body = func(res *event.Result) ([]byte, error) {
+		sealed := a.job.Seal(responses.SummaryText(res))
+		if sealed == "" {
+			return nil, fault.New(fault.Engine, "the model wrote no summary of the conversation")
+		}
+		return responses.CompactBody(a.req, a.info, res, sealed), nil
+	}
+	a.write(r.Context(), w)
+}
+
+// serveInputTokens counts the prompt of a request.
+func (h *Handler) serveInputTokens(w http.ResponseWriter, r *http.Request) {
+	set := h.gw.Settings()
+	h.serveCounted(w, r, responses.Surface{OpenNames: set.OpenNames}, responses.DecodeCount, responses.CountBody, func(ctx context.Context, req *surface.Request) error {
+		d, err := h.open(r.Header, req.Model, set)
+		if err != nil {
+			return err
+		}
+		return d.join(ctx, req)
+	})
+}
+
+// serveKept answers from the store.
+func (h *Handler) serveKept(w http.ResponseWriter, r *http.Request, use func(ctx context.Context, d *dialog, id string) ([]byte, error)) {
+	set, rid, id := h.gw.Settings(), requestID(r), r.PathValue("id")
+	s := responses.Surface{OpenNames: set.OpenNames}
+	d, err := h.open(r.Header, "", set)
+	var body []byte
+	if err == nil {
+		body, err = use(r.Context(), d, id)
+	}
+	if errors.Is(err, chain.ErrNotFound) {
+		err = fault.New(fault.NotFound, "there is no response %s", printable(id))
+	}
+	if err != nil {
+		h.answerFault(w, s, rid, err)
+		return
+	}
+	w.Header().Set(s.RequestIDHeader(), rid)
+	writeJSON(w, http.StatusOK, body)
+}
+
+// get is an answer that is kept.
+func (d *dialog) get(ctx context.Context, id string) (*chain.Link, error) {
+	if !d.who.Store {
+		return nil, chain.ErrNotFound
+	}
+	l, err := d.h.store.Get(ctx, d.who.Name, id)
+	if errors.Is(err, chain.ErrNotFound) {
+		return nil, err
+	}
+	return l, stored(err)
+}
+
+func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) {
+	h.serveKept(w, r, func(ctx context.Context, d *dialog, id string) ([]byte, error) {
+		if r.URL.Query().Get("stream") == "true" {
+			return nil, fault.At(fault.Unsupported, "stream", "a kept response is answered in one body")
+		}
+		l, err := d.get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return l.Body, nil
+	})
+}
+
+func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request) {
+	h.serveKept(w, r, func(ctx context.Context, d *dialog, id string) ([]byte, error) {
+		if !d.who.Store {
+			return nil, chain.ErrNotFound
+		}
+		if err := h.store.Delete(ctx, d.who.Name, id); errors.Is(err, chain.ErrNotFound) {
+			return nil, err
+		} else if err != nil {
+			return nil, stored(err)
+		}
+		return responses.DeletedBody(id), nil
+	})
+}
+
+func (h *Handler) serveItems(w http.ResponseWriter, r *http.Request) {
+	h.serveKept(w, r, func(ctx context.Context, d *dialog, id string) ([]byte, error) {
+		page, err := responses.ParsePage(r.URL.Query())
+		if err != nil {
+			return nil, err
+		}
+		l, err := d.get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return responses.ItemsBody(l.Input, page), nil
+	})
+}
+
+// serveCancel ends a turn that runs. What its client gets is the surface's error.
+func (h *Handler) serveCancel(w http.ResponseWriter, r *http.Request) {
+	h.serveKept(w, r, func(ctx context.Context, d *dialog, id string) ([]byte, error) {
+		if t := h.live.cancel(ctx, d.who.Name, id); t != nil {
+			return d.s.Cancelled(t.req, t.info), nil
+		}
+		if _, err := d.get(ctx, id); err != nil {
+			return nil, err
+		}
+		return nil, fault.New(fault.Invalid, "response %s has ended, only one that runs can be cancelled", printable(id))
+	})
+}
