@@ -14,10 +14,10 @@ import (
 )
 
 func claudeScenarios(g *group) []scenario {
-	return []scenario{
+	return append([]scenario{
 		{name: "claude-code/tool-turn", group: g, needs: needNode, limit: 3 * time.Minute, run: claudeTool},
 		{name: "claude-code/default-model", group: g, needs: needNode, limit: 2 * time.Minute, run: claudeDefault},
-	}
+	}, claudeTurns(g)...)
 }
 
 // claudeRun is what Claude Code told of a run.
@@ -25,27 +25,48 @@ type claudeRun struct {
 	toolUses []harness.MessageBlock
 	results  []string
 	said     []string
-	final    struct {
-		Subtype string `json:"subtype"`
-		IsError bool   `json:"is_error"`
-		Result  string `json:"result"`
-		Turns   int    `json:"num_turns"`
+	// inside are the tool results of sub-agents.
+	inside  []string
+	compact int           // how often the conversation was compacted
+	retries []claudeRetry // of requests
+	final   struct {
+		Subtype    string          `json:"subtype"`
+		IsError    bool            `json:"is_error"`
+		Result     string          `json:"result"`
+		Turns      int             `json:"num_turns"`
+		Session    string          `json:"session_id"`
+		Structured json.RawMessage `json:"structured_output"`
 	}
 	ended bool
 }
 
+// claudeRetry is a request that is sent again after a while.
+type claudeRetry struct {
+	Status int     `json:"error_status"`
+	Delay  float64 `json:"retry_delay_ms"`
+}
+
 // claude runs Claude Code once, in a home of its own.
 func claude(ctx context.Context, st *stage, srv *harness.Server, home string, args ...string) (*claudeRun, error) {
+	return claudeAt(ctx, st, srv.URL, home, home, nil, args...)
+}
+
+// claudeEnv is the environment of Claude Code.
+func claudeEnv(st *stage, url, home string, extra ...string) []string {
+	return append(harness.CleanEnv(home,
+		"PATH="+st.node.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "SHELL=/bin/sh",
+		"CLAUDE_CONFIG_DIR="+filepath.Join(home, "claude"), "ANTHROPIC_BASE_URL="+url, "ANTHROPIC_API_KEY=any",
+		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9",
+	), extra...)
+}
+
+// claudeAt runs Claude Code once against an address.
+func claudeAt(ctx context.Context, st *stage, url, home, dir string, extra []string, args ...string) (*claudeRun, error) {
 	if _, err := os.Stat(st.node.claude); err != nil {
 		return nil, fmt.Errorf("%w: npm brought no Claude Code: %w", errSkip, err)
 	}
-	env := harness.CleanEnv(home,
-		"PATH="+st.node.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "SHELL=/bin/sh",
-		"CLAUDE_CONFIG_DIR="+filepath.Join(home, "claude"), "ANTHROPIC_BASE_URL="+srv.URL, "ANTHROPIC_API_KEY=any",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1",
-	)
-	args = append(args, "--output-format", "stream-json", "--verbose")
-	out, err := harness.Execute(ctx, home, env, st.node.claude, args...)
+	env := claudeEnv(st, url, home, append(extra, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")...)
+	out, err := harness.Execute(ctx, dir, env, st.node.claude, append(args, "--output-format", "stream-json", "--verbose")...)
 	run, parseErr := parseClaude(out.Stdout)
 	if parseErr != nil {
 		return nil, errors.Join(err, parseErr)
@@ -65,9 +86,12 @@ func parseClaude(text string) (*claudeRun, error) {
 	for line := range strings.Lines(text) {
 		var e struct {
 			Type    string `json:"type"`
+			Subtype string `json:"subtype"`
+			Parent  string `json:"parent_tool_use_id"` // of what a sub-agent does
 			Message struct {
 				Content json.RawMessage `json:"content"`
 			} `json:"message"`
+			claudeRetry
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -81,25 +105,39 @@ func parseClaude(text string) (*claudeRun, error) {
 				return nil, err
 			}
 		}
-		var blocks []struct {
-			harness.MessageBlock
-			Content json.RawMessage `json:"content"`
+		switch e.Type + " " + e.Subtype {
+		case "system compact_boundary":
+			run.compact++
+		case "system api_retry":
+			run.retries = append(run.retries, e.claudeRetry)
 		}
-		if json.Unmarshal(e.Message.Content, &blocks) != nil {
-			continue // a string, or an event without a message
-		}
-		for _, b := range blocks {
-			switch b.Type {
-			case "tool_use":
-				run.toolUses = append(run.toolUses, b.MessageBlock)
-			case "tool_result":
-				run.results = append(run.results, string(b.Content))
-			case "text":
-				run.said = append(run.said, b.Text)
-			}
-		}
+		run.add(e.Parent != "", e.Message.Content)
 	}
 	return run, nil
+}
+
+// add takes the blocks of a message. Content that is a string tells nothing new.
+func (run *claudeRun) add(inside bool, content json.RawMessage) {
+	var blocks []struct {
+		harness.MessageBlock
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(content, &blocks) != nil {
+		return
+	}
+	for _, b := range blocks {
+		switch {
+		case inside && b.Type == "tool_result":
+			run.inside = append(run.inside, string(b.Content))
+		case inside:
+		case b.Type == "tool_use":
+			run.toolUses = append(run.toolUses, b.MessageBlock)
+		case b.Type == "tool_result":
+			run.results = append(run.results, string(b.Content))
+		case b.Type == "text":
+			run.said = append(run.said, b.Text)
+		}
+	}
 }
 
 // claudeTool is one turn with a tool, and a second one that goes on with the conversation.

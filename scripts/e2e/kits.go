@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,19 +117,7 @@ func (st *stage) scripts(name, pattern string) (string, error) {
 }
 
 func (st *stage) installNode(ctx context.Context) (*nodeKit, error) {
-	dir, err := st.kit(ctx, "node", []string{"package.json", "package-lock.json"}, func(ctx context.Context, dir string) error {
-		npm, err := lookPath("npm")
-		if err != nil {
-			return err
-		}
-		// The packages of Node and of Claude Code put their binaries in place by a script.
-		out, err := harness.Execute(ctx, dir, harness.InstallEnv("CI=true"), npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts=false", "--loglevel=error", "--fetch-retries=2", "--fetch-retry-maxtimeout=15000")
-		if err != nil {
-			// What went wrong stands in npm's first lines; the last ones say where its log is.
-			err = fmt.Errorf("%w: %.300s", errNPM, strings.Join(strings.Fields(strings.ReplaceAll(out.Stderr, "npm error ", "")), " "))
-		}
-		return err
-	})
+	dir, err := st.kit(ctx, "node", []string{"package.json", "package-lock.json"}, npmCI)
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +126,48 @@ func (st *stage) installNode(ctx context.Context) (*nodeKit, error) {
 	if _, err := os.Stat(k.node); err != nil {
 		return nil, fmt.Errorf("%w: npm brought no node: %w", errSkip, err)
 	}
-	if k.scripts, err = st.scripts("node", "*.mjs"); err != nil {
-		return nil, err
+	k.scripts, err = st.modules("node", "*.mjs", dir)
+	return k, err
+}
+
+// npm installs a client that has a folder of its own in clients, so that it depends on no other.
+func (st *stage) npm(ctx context.Context, name string) (dir string, err error) {
+	return st.kit(ctx, name, []string{name + "/package.json", name + "/package-lock.json"}, npmCI)
+}
+
+// npmAgent is npm for a client with packages for machines of other kinds, which a registry may not have: its lock file
+// names those of one kind, and its own manifest the versions of the others. Its scripts are run where it needs them.
+func (st *stage) npmAgent(ctx context.Context, name string, scripts bool) (dir string, err error) {
+	return st.kit(ctx, name, []string{name + "/package.json", name + "/package-lock.json"}, func(ctx context.Context, dir string) error {
+		return npmDo(ctx, dir, scripts, "install", "--no-save")
+	})
+}
+
+// npmCI installs what a lock file names.
+func npmCI(ctx context.Context, dir string) error { return npmDo(ctx, dir, true, "ci") }
+
+func npmDo(ctx context.Context, dir string, scripts bool, command ...string) error {
+	npm, err := lookPath("npm")
+	if err != nil {
+		return err
 	}
-	// Modules are looked up from where a program lies.
-	return k, os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(k.scripts, "node_modules"))
+	// The packages of Node and of Claude Code put their binaries in place by a script.
+	out, err := harness.Execute(ctx, dir, harness.InstallEnv("CI=true"), npm,
+		append(command, "--no-audit", "--no-fund", "--ignore-scripts="+strconv.FormatBool(!scripts), "--loglevel=error", "--fetch-retries=2", "--fetch-retry-maxtimeout=15000")...)
+	if err != nil {
+		// What went wrong stands in npm's first lines; the last ones say where its log is.
+		err = fmt.Errorf("%w: %.300s", errNPM, strings.Join(strings.Fields(strings.ReplaceAll(out.Stderr, "npm error ", "")), " "))
+	}
+	return err
+}
+
+// modules unpacks client programs beside a link to the modules of a kit: they are looked up from where a program lies.
+func (st *stage) modules(name, pattern, kit string) (string, error) {
+	dir, err := st.scripts(name, pattern)
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Symlink(filepath.Join(kit, "node_modules"), filepath.Join(dir, "node_modules"))
 }
 
 func (st *stage) installPython(ctx context.Context) (*pythonKit, error) {

@@ -1,11 +1,12 @@
-// Command e2e runs weir against real clients: the OpenAI and Anthropic SDKs for Node and Python, Claude
-// Code, WebSockets, and HTTP read byte by byte.
+// Command e2e runs weir against real clients: the OpenAI and Anthropic SDKs for Node and Python, Vercel's AI
+// SDK, Claude Code, Codex, opencode, Qwen Code, OpenClaw, WebSockets, and HTTP read byte by byte.
 //
 //	go run ./scripts/e2e [-only NAME,..] [-cache DIR] [-list]
 //
 // It builds weir, starts it with folders of its own, and installs pinned clients into a cache (the flag,
 // $WEIR_E2E_CACHE, or weir-e2e in the user's cache folder). A client that cannot be had is skipped, with
-// the reason. The exit code is 0 if nothing failed, 1 if something did, 2 if the flags are wrong.
+// the reason; OpenClaw, which takes minutes, unless $WEIR_E2E_OPENCLAW is set. The exit code is 0 if nothing
+// failed, 1 if something did, 2 if the flags are wrong.
 package main
 
 import (

@@ -21,6 +21,11 @@ const (
 	needNothing need = iota
 	needNode
 	needPython
+	needCodex
+	needSDK // the SDKs of clients/sdk, and Node
+	needOpencode
+	needQwen
+	needOpenClaw
 )
 
 // scenario is one thing that must work. run gets the server of the scenario's group.
@@ -49,7 +54,8 @@ var (
 // scenarios are all there are, in order.
 func scenarios() []scenario {
 	g := simGroup()
-	return slices.Concat(rawScenarios(g), nodeScenarios(g), pythonScenarios(g), claudeScenarios(g), scriptedScenarios(), pluginScenarios())
+	return slices.Concat(rawScenarios(g), nodeScenarios(g), pythonScenarios(g), responsesScenarios(g), aiScenarios(g), claudeScenarios(g), codexScenarios(g), agentScenarios(g),
+		scriptedScenarios(), agentScripted(), codexScriptedScenarios(), pluginScenarios())
 }
 
 func choose(all []scenario, only string) []scenario {

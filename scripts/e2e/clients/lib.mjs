@@ -18,8 +18,7 @@ export const bothCalls = 'call get_weather {"city":"Paris","days":2}\ncall get_w
 // The tool that the scenarios offer. It says what it was called with.
 export const weather = ({ city, days }) => `18 degrees in ${city}, ${days ?? 1} days`;
 
-export async function main(scenarios) {
-  const name = process.argv[2];
+export async function main(scenarios, name = process.argv[2]) {
   try {
     assert.ok(scenarios[name], `no scenario ${name}`);
     const note = await scenarios[name]();

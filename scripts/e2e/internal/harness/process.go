@@ -49,11 +49,16 @@ func (t *tail) String() string {
 // Execute runs a process to its end. When ctx ends, its whole process group is killed. A process that
 // fails gives an error with the last thing it said.
 func Execute(ctx context.Context, dir string, env []string, name string, args ...string) (Output, error) {
+	return ExecuteTyping(ctx, dir, env, bytes.NewReader(nil), name, args...)
+}
+
+// ExecuteTyping is Execute for a process that reads.
+func ExecuteTyping(ctx context.Context, dir string, env []string, stdin io.Reader, name string, args ...string) (Output, error) {
 	var stdout, stderr tail
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.Stdin = bytes.NewReader(nil)
+	cmd.Stdin = stdin
 	cmd.WaitDelay = 5 * time.Second
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }

@@ -97,25 +97,35 @@ func (k *Socket) Send(v any) error {
 }
 
 func (k *Socket) write(op byte, b []byte) error {
-	head := []byte{0x80 | op}
+	_, err := k.conn.Write(newFrame(op, b, true))
+	return err
+}
+
+// newFrame is a whole message, masked as a client's must be.
+func newFrame(op byte, b []byte, masked bool) []byte {
+	var bit byte
+	if masked {
+		bit = 0x80
+	}
+	dst := []byte{0x80 | op}
 	switch n := len(b); {
 	case n < 126:
-		head = append(head, 0x80|byte(n))
+		dst = append(dst, bit|byte(n))
 	case n < 1<<16:
-		head = binary.BigEndian.AppendUint16(append(head, 0x80|126), uint16(n))
+		dst = binary.BigEndian.AppendUint16(append(dst, bit|126), uint16(n))
 	default:
-		head = binary.BigEndian.AppendUint64(append(head, 0x80|127), uint64(n))
+		dst = binary.BigEndian.AppendUint64(append(dst, bit|127), uint64(n))
+	}
+	if !masked {
+		return append(dst, b...)
 	}
 	var mask [4]byte
-	if _, err := rand.Read(mask[:]); err != nil {
-		return err
-	}
-	out := append(head, mask[:]...)
+	_, _ = rand.Read(mask[:]) // never fails
+	dst = append(dst, mask[:]...)
 	for i, c := range b {
-		out = append(out, c^mask[i%4])
+		dst = append(dst, c^mask[i%4])
 	}
-	_, err := k.conn.Write(out)
-	return err
+	return dst
 }
 
 // Next is the next message.
