@@ -25,40 +25,6 @@ type Item struct {
 	Tools []conv.ToolDef `json:"tools,omitempty"`
 }
 
-// itemOverhead is about what an item, its message and one part take beside their bytes.
-const itemOverhead = 400
-
-// Size is about how many bytes an item takes in memory.
-func (it *Item) Size() int {
-	n := itemOverhead + len(it.ID) + len(it.JSON)
-	for i := range it.Messages {
-		n += partsSize(it.Messages[i].Parts)
-	}
-	for i := range it.Tools {
-		t := &it.Tools[i]
-		n += itemOverhead + len(t.Namespace) + len(t.Name) + len(t.Description) + len(t.Schema) + len(t.Format)
-	}
-	return n
-}
-
-func partsSize(parts []conv.Part) int {
-	n := 0
-	for i := range parts {
-		p := &parts[i]
-		n += itemOverhead/4 + len(p.Text) + len(p.Seal)
-		if c := p.Call; c != nil {
-			n += len(c.ID) + len(c.Namespace) + len(c.Name) + len(c.Arguments)
-		}
-		if p.Result != nil {
-			n += len(p.Result.CallID) + partsSize(p.Result.Parts)
-		}
-		if m := p.Media; m != nil {
-			n += len(m.MIME) + len(m.URL) + len(m.Data)
-		}
-	}
-	return n
-}
-
 // Link is an answer that can be continued. It is not changed once it was put.
 type Link struct {
 	ID      string // of the answer

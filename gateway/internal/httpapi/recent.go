@@ -40,16 +40,19 @@ func (m *recent) index(id string) int {
 	return slices.IndexFunc(m.links, func(l recentLink) bool { return l.id == id })
 }
 
-// put remembers an answer in place of the one that it goes on from. Where memory ends, the oldest conversations go; one
-// that is larger than all of it is not remembered.
-func (m *recent) put(previous, id string, items []chain.Item) {
+// put remembers an answer in place of the one that it goes on from: what was said before, and with it. Where memory
+// ends, the oldest conversations go; one that is larger than all of it is not remembered.
+func (m *recent) put(previous, id string, history, said []chain.Item) {
 	if m == nil {
 		return
 	}
-	m.drop(previous)
-	l := recentLink{id: id, items: items}
-	for i := range items {
-		l.size += int64(items[i].Size())
+	said = chain.Pack(said)
+	l := recentLink{id: id, items: slices.Concat(history, said), size: chain.Size(said)}
+	if i := m.index(previous); i >= 0 {
+		l.size += m.links[i].size
+		m.remove(i)
+	} else {
+		l.size += chain.Size(history)
 	}
 	if l.size > m.max {
 		return

@@ -132,7 +132,7 @@ func (d *dialog) keep(ctx context.Context, req *surface.Request, info surface.In
 		return
 	}
 	id, output := responses.ID(info), responses.Output(req, info, res)
-	d.local.put(own.Previous, id, slices.Concat(own.History, own.Input, output))
+	d.local.put(own.Previous, id, own.History, slices.Concat(own.Input, output))
 	if !own.Store {
 		return
 	}

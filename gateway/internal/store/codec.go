@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirgate/weir/abi/conv"
+	"github.com/weirgate/weir/gateway/internal/chain"
 )
 
 // codecVersion is that of the columns of canonical forms. Their members are the names of abi/conv's fields, and kinds
@@ -25,9 +26,9 @@ type column[T any] struct {
 func encodeMessages(messages []conv.Message) ([]byte, error) {
 	c := column[conv.Message]{Version: codecVersion, Values: messages}
 	probe, bad := validity()
-	if probe.messages(messages); *bad {
-		c.Bytes, c.Values = true, cloneMessages(messages)
-		spread().messages(c.Values)
+	if probe.Messages(messages); *bad {
+		c.Bytes, c.Values = true, chain.CloneMessages(messages)
+		spread().Messages(c.Values)
 	}
 	return encode(c)
 }
@@ -36,7 +37,7 @@ func decodeMessages(data []byte) ([]conv.Message, error) {
 	c, err := decode[conv.Message](data)
 	if err == nil && c.Bytes {
 		v, bad := gather()
-		if v.messages(c.Values); *bad {
+		if v.Messages(c.Values); *bad {
 			err = errBytes
 		}
 	}
@@ -49,9 +50,9 @@ func decodeMessages(data []byte) ([]conv.Message, error) {
 func encodeTools(tools []conv.ToolDef) ([]byte, error) {
 	c := column[conv.ToolDef]{Version: codecVersion, Values: tools}
 	probe, bad := validity()
-	if probe.tools(tools); *bad {
+	if probe.Tools(tools); *bad {
 		c.Bytes, c.Values = true, append([]conv.ToolDef{}, tools...)
-		spread().tools(c.Values)
+		spread().Tools(c.Values)
 	}
 	return encode(c)
 }
@@ -60,7 +61,7 @@ func decodeTools(data []byte) ([]conv.ToolDef, error) {
 	c, err := decode[conv.ToolDef](data)
 	if err == nil && c.Bytes {
 		v, bad := gather()
-		if v.tools(c.Values); *bad {
+		if v.Tools(c.Values); *bad {
 			err = errBytes
 		}
 	}
@@ -104,33 +105,33 @@ func decode[T any](data []byte) (c column[T], err error) {
 }
 
 // validity finds out whether a string is not UTF-8.
-func validity() (*visitor, *bool) {
+func validity() (*chain.Visitor, *bool) {
 	bad := new(bool)
-	return &visitor{
-		text: func(s *string) { *bad = *bad || !utf8.ValidString(*s) },
-		blob: func(*[]byte) {},
+	return &chain.Visitor{
+		Text: func(s *string) { *bad = *bad || !utf8.ValidString(*s) },
+		Blob: func(*[]byte) {},
 	}, bad
 }
 
 // spread makes a character of each byte.
-func spread() *visitor {
-	return &visitor{
-		text: func(s *string) {
+func spread() *chain.Visitor {
+	return &chain.Visitor{
+		Text: func(s *string) {
 			out := make([]rune, len(*s))
 			for i := range len(*s) {
 				out[i] = rune((*s)[i])
 			}
 			*s = string(out)
 		},
-		blob: func(*[]byte) {},
+		Blob: func(*[]byte) {},
 	}
 }
 
 // gather is the opposite.
-func gather() (*visitor, *bool) {
+func gather() (*chain.Visitor, *bool) {
 	bad := new(bool)
-	return &visitor{
-		text: func(s *string) {
+	return &chain.Visitor{
+		Text: func(s *string) {
 			out := make([]byte, 0, len(*s))
 			for _, r := range *s {
 				*bad = *bad || r > 0xff
@@ -138,6 +139,6 @@ func gather() (*visitor, *bool) {
 			}
 			*s = string(out)
 		},
-		blob: func(*[]byte) {},
+		Blob: func(*[]byte) {},
 	}, bad
 }

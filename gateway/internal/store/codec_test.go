@@ -178,7 +178,7 @@ func TestPack(t *testing.T) {
 		for _, v := range []any{&l.ID, &l.Owner, &l.Parent, &l.Model, &l.Input, &l.Output, &l.Body} {
 			f.fill(reflect.ValueOf(v).Elem())
 		}
-		got, size := store.Pack(l)
+		got, size := l.Pack(), l.Size()
 		if !reflect.DeepEqual(l, got) {
 			t.Fatal("a packed link is another one")
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/weirgate/weir/abi/conv"
-	"github.com/weirgate/weir/gateway/internal/chain"
 )
 
 // Check compares what a Memory keeps in several places.
@@ -61,12 +60,6 @@ func (s *SQLite) Used(ctx context.Context) (all, free int64, err error) {
 		return err
 	})
 	return all * s.page, free * s.page, err
-}
-
-// Pack copies a link, and says how large it is.
-func Pack(l *chain.Link) (*chain.Link, int64) {
-	s := sizeOf(l)
-	return pack(l, s), s.total()
 }
 
 // The columns.

@@ -100,7 +100,7 @@ func (m *Memory) Put(ctx context.Context, l *chain.Link) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s := sizeOf(l)
+	size := l.Size()
 	named := 0
 	for _, items := range [][]chain.Item{l.Input, l.Output} {
 		for i := range items {
@@ -109,11 +109,11 @@ func (m *Memory) Put(ctx context.Context, l *chain.Link) error {
 			}
 		}
 	}
-	bytes := s.total() + nodeCost + int64(named)*entryCost
-	if m.options.takes(s.total()) != nil || m.options.MaxBytes > 0 && bytes > m.options.MaxBytes {
+	bytes := size + nodeCost + int64(named)*entryCost
+	if m.options.takes(size) != nil || m.options.MaxBytes > 0 && bytes > m.options.MaxBytes {
 		return chain.ErrTooLarge
 	}
-	n := &node{link: pack(l, s), bytes: bytes, entries: make([]entry, 0, named)}
+	n := &node{link: l.Pack(), bytes: bytes, entries: make([]entry, 0, named)}
 	now := m.options.Now()
 
 	m.mu.Lock()

@@ -50,7 +50,7 @@ func (s *SQLite) Put(ctx context.Context, l *chain.Link) error {
 		return err
 	}
 	defer s.leave()
-	if err := s.options.takes(sizeOf(l).total()); err != nil {
+	if err := s.options.takes(l.Size()); err != nil {
 		return err
 	}
 	rows, err := rowsOf(l)
