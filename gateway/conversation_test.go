@@ -25,7 +25,7 @@ func body(tb testing.TB, resp *http.Response) []byte {
 
 // clients are the ways in which conversations come back.
 func clients() []client {
-	c, m := chat(), messages()
+	c, m, r := chat(), messages(), responses()
 	return []client{
 		{name: "chat", surface: c},
 		{name: "chat, whole, arguments printed anew", surface: c, whole: true, prints: true},
@@ -33,6 +33,8 @@ func clients() []client {
 		{name: "messages", surface: m},
 		{name: "messages, whole, own ids", surface: m, whole: true, renames: true},
 		{name: "messages without thinking", surface: m, drops: true},
+		{name: "responses", surface: r},
+		{name: "responses, going on", surface: r, goesOn: true},
 	}
 }
 
@@ -129,7 +131,7 @@ func (d *dialog) check(remembers bool) {
 		case remembers && !inText && d.shows(st, i), remembers && !inIDs && inText && d.exact:
 			d.tb.Errorf("%s: turn %d: all that the model wrote is there, and the prefix is not\n%s", d.name(), i, apart(before, st))
 		}
-		if d.client.surface.name == "messages" && !d.client.drops && strings.HasPrefix(before.spoken(), "rounds") {
+		if d.client.surface.name != "chat" && !d.client.drops && strings.HasPrefix(before.spoken(), "rounds") {
 			d.ordered(before, st)
 		}
 	}

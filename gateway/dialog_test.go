@@ -18,6 +18,7 @@ type client struct {
 	drops   bool // it sends no reasoning back
 	renames bool // it makes ids of calls of its own
 	prints  bool // it prints the arguments of calls anew
+	goesOn  bool // it sends what is new, and the id of the answer before (responses)
 }
 
 // dialog is a conversation of a client.
@@ -33,6 +34,7 @@ type dialog struct {
 	more     []string // further members
 	system   string
 	messages []string // as the client sends them
+	old      int      // messages that the other side has, of a client that goes on
 	last     answer
 	calls    int
 	steps    []step
@@ -59,16 +61,19 @@ func (d *dialog) results(backwards bool, text ...string) {
 		if i < len(text) {
 			said = text[i]
 		}
-		if d.client.surface.name == "chat" {
+		switch d.client.surface.name {
+		case "chat":
 			out = append(out, object(`"role":"tool"`, `"tool_call_id":`+quote(c.ID), `"content":`+quote(said)))
-		} else {
+		case "messages":
 			out = append(out, object(`"type":"tool_result"`, `"tool_use_id":`+quote(c.ID), `"content":`+quote(said)))
+		default:
+			out = append(out, object(`"type":"function_call_output"`, `"call_id":`+quote(c.ID), `"output":`+quote(said)))
 		}
 	}
 	if backwards {
 		slices.Reverse(out)
 	}
-	if d.client.surface.name != "chat" {
+	if d.client.surface.name == "messages" {
 		out = []string{object(`"role":"user"`, `"content":[`+strings.Join(out, ",")+`]`)}
 	}
 	d.messages = append(d.messages, out...)
@@ -87,7 +92,14 @@ func (d *dialog) request() string {
 	if d.client.surface.name == "messages" {
 		members = append(members, `"max_tokens":4096`, thinks, `"system":`+quote(d.system))
 	}
-	members = append(members, `"messages":[`+strings.Join(list, ",")+`]`)
+	if d.client.surface.name == "responses" {
+		members = append(members, `"instructions":`+quote(d.system), `"input":[`+strings.Join(list[d.old:], ",")+`]`)
+		if d.old > 0 {
+			members = append(members, `"previous_response_id":`+quote(d.last.ID))
+		}
+	} else {
+		members = append(members, `"messages":[`+strings.Join(list, ",")+`]`)
+	}
 	if !d.client.whole {
 		members = append(members, streamed)
 	}
@@ -142,10 +154,16 @@ func (d *dialog) take() {
 			b.Text = printed(d.tb, b.Text)
 		}
 	}
-	if d.client.surface.name == "chat" {
+	switch d.client.surface.name {
+	case "chat":
 		d.messages = append(d.messages, chatTurn(d.last, d.client.drops))
-	} else {
+	case "messages":
 		d.messages = append(d.messages, messagesTurn(d.last, d.client.drops))
+	default:
+		d.messages = append(d.messages, responsesTurn(d.last, d.client.drops)...)
+	}
+	if d.client.goesOn {
+		d.old = len(d.messages)
 	}
 }
 
@@ -200,6 +218,22 @@ func messagesTurn(a answer, drops bool) string {
 	return object(`"role":"assistant"`, `"content":[`+strings.Join(blocks, ",")+`]`)
 }
 
+// responsesTurn is an answer as clients of responses send it back.
+func responsesTurn(a answer, drops bool) []string {
+	var items []string
+	for _, b := range a.Blocks {
+		switch {
+		case b.Kind == "text":
+			items = append(items, object(`"type":"message"`, `"role":"assistant"`, `"content":[`+object(`"type":"output_text"`, `"text":`+quote(b.Text))+`]`))
+		case b.Kind == "call":
+			items = append(items, object(`"type":"function_call"`, `"call_id":`+quote(b.ID), `"name":`+quote(b.Name), `"arguments":`+quote(b.Text)))
+		case !drops:
+			items = append(items, object(`"type":"reasoning"`, `"summary":[]`, `"content":[`+object(`"type":"reasoning_text"`, `"text":`+quote(b.Text))+`]`))
+		}
+	}
+	return items
+}
+
 // lookAndFind are the tools of dialogs.
 func lookAndFind(s surface) string {
 	var out []string
@@ -207,10 +241,13 @@ func lookAndFind(s surface) string {
 		{"look", "Looks at a place.", `{"type":"object","properties":{"place":{"type":"string"},"days":{"type":"integer"}},"required":["place"]}`},
 		{"find", "Finds a word.", `{"type":"object","properties":{"word":{"type":"string"},"most":{"type":"integer"}},"required":["word"]}`},
 	} {
-		if s.name == "chat" {
+		switch s.name {
+		case "chat":
 			out = append(out, object(`"type":"function"`, fmt.Sprintf(`"function":{"name":%q,"description":%q,"parameters":%s}`, t[0], t[1], t[2])))
-		} else {
+		case "messages":
 			out = append(out, fmt.Sprintf(`{"name":%q,"description":%q,"input_schema":%s}`, t[0], t[1], t[2]))
+		default:
+			out = append(out, fmt.Sprintf(`{"type":"function","name":%q,"description":%q,"parameters":%s}`, t[0], t[1], t[2]))
 		}
 	}
 	return `"tools":[` + strings.Join(out, ",") + `]`
