@@ -187,36 +187,25 @@ func (d *decoder) enabled() error {
 // format reads response_format.
 func (d *decoder) format() error {
 	f := conv.Format{}
-	err := d.Object(func(key []byte) (err error) {
+	err := d.Object(func(key []byte) error {
 		switch string(key) {
 		case "type":
-			f.Type, err = d.Word()
+			return d.FormatMember(&f, key)
 		case "json_schema":
-			return d.Object(func(key []byte) (err error) {
-				switch string(key) {
-				case "name":
-					f.Name, err = d.String()
-				case "schema":
-					f.Schema, err = d.RawObject()
-				case "strict":
-					f.Strict, err = d.Bool()
-				default:
+			return d.Object(func(key []byte) error {
+				if string(key) == "type" {
 					return d.Skip()
 				}
-				return err
+				return d.FormatMember(&f, key)
 			})
-		default:
-			return d.Skip()
 		}
-		return err
+		return d.Skip()
 	})
-	switch {
-	case err != nil:
+	if err == nil {
+		err = d.FormatOf(&f, "json_schema.schema")
+	}
+	if err != nil {
 		return err
-	case f.Type == "json_schema" && f.Schema == nil:
-		return d.BadMember("json_schema.schema", "expected an object")
-	case f.Type != "text" && f.Type != "json_object" && f.Type != "json_schema":
-		return d.BadMember("type", "expected text, json_object or json_schema")
 	}
 	d.req.Format = f
 	return nil
@@ -227,7 +216,7 @@ func (d *decoder) toolChoice() error {
 	c := &d.req.Choice
 	c.Mode, c.Name, d.allowed = conv.ChoiceAuto, "", nil
 	if d.Type() == jsonscan.String {
-		return d.mode()
+		return d.ChoiceMode(&d.req.Choice)
 	}
 	if d.Type() != jsonscan.Object {
 		return d.BadType("a string or an object")
@@ -267,29 +256,10 @@ func (d *decoder) toolChoice() error {
 	return nil
 }
 
-func (d *decoder) mode() error {
-	b, err := d.Bytes()
-	if err != nil {
-		return err
-	}
-	c := &d.req.Choice
-	switch string(b) {
-	case "auto":
-		c.Mode = conv.ChoiceAuto
-	case "none":
-		c.Mode = conv.ChoiceNone
-	case "required", "any":
-		c.Mode = conv.ChoiceRequired
-	default:
-		return d.Bad("expected auto, none or required")
-	}
-	return nil
-}
-
 func (d *decoder) allowedTools(key []byte) error {
 	switch string(key) {
 	case "mode":
-		return d.mode()
+		return d.ChoiceMode(&d.req.Choice)
 	case "tools":
 		d.allowed = map[string]bool{}
 		return d.Array(func(int) error {

@@ -164,7 +164,7 @@ func (d *decoder) part() (conv.Part, error) {
 		case "image_url":
 			media, err = d.image()
 		case "input_audio":
-			media, err = d.audio()
+			media, err = d.Audio()
 		case "file":
 			media, err = d.file()
 		default:
@@ -205,26 +205,6 @@ func (d *decoder) image() (*conv.Media, error) {
 	})
 	if err == nil && m.URL == "" {
 		err = d.BadMember("url", "expected an http or data URL")
-	}
-	return m, err
-}
-
-func (d *decoder) audio() (*conv.Media, error) {
-	m := &conv.Media{Type: "audio"}
-	err := d.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "data":
-			m.Data, err = d.String()
-		case "format":
-			m.MIME, err = d.String()
-			m.MIME = "audio/" + m.MIME
-		default:
-			return d.Skip()
-		}
-		return err
-	})
-	if err == nil && m.Data == "" {
-		err = d.BadMember("data", "expected base64")
 	}
 	return m, err
 }

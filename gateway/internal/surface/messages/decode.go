@@ -138,19 +138,7 @@ func (d *decoder) outputConfig() error {
 
 func (d *decoder) format() error {
 	f := conv.Format{}
-	err := d.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "type":
-			f.Type, err = d.Word()
-		case "name":
-			f.Name, err = d.String()
-		case "schema":
-			f.Schema, err = d.RawObject()
-		default:
-			return d.Skip()
-		}
-		return err
-	})
+	err := d.Object(func(key []byte) error { return d.FormatMember(&f, key) })
 	switch {
 	case err != nil:
 		return err

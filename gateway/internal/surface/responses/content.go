@@ -43,7 +43,7 @@ func (d *decoder) content() ([]conv.Part, error) {
 type inputPart struct {
 	text  string
 	image conv.Media
-	audio conv.Media
+	audio *conv.Media
 	file  conv.Media
 }
 
@@ -62,9 +62,10 @@ func (d *decoder) part() (conv.Part, error) {
 			return conv.Part{}, d.BadMember("image_url", "expected an http or data URL")
 		}
 	case "input_audio":
-		if m = p.audio; m.Data == "" {
-			return conv.Part{}, d.BadMember("input_audio.data", "expected base64")
+		if p.audio == nil {
+			return conv.Part{}, d.BadMember("input_audio", "expected an object")
 		}
+		m = *p.audio
 	case "input_file":
 		switch m = p.file; {
 		case m.Data != "":
@@ -96,9 +97,9 @@ func (d *decoder) partMember(p *inputPart, name, key []byte) (err error) {
 			return d.refuse("files are not stored here; send image_url")
 		}
 	case "input_audio":
-		p.audio.Type = "audio"
 		if string(key) == "input_audio" {
-			return d.sound(&p.audio)
+			p.audio, err = d.Audio()
+			return err
 		}
 	case "input_file":
 		p.file.Type = "file"
@@ -135,21 +136,6 @@ func (d *decoder) url(m *conv.Media) (err error) {
 			return d.Skip()
 		}
 		m.URL, err = d.String()
-		return err
-	})
-}
-
-func (d *decoder) sound(m *conv.Media) error {
-	return d.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "data":
-			m.Data, err = d.String()
-		case "format":
-			m.MIME, err = d.String()
-			m.MIME = "audio/" + m.MIME
-		default:
-			return d.Skip()
-		}
 		return err
 	})
 }

@@ -250,31 +250,14 @@ func (d *decoder) text() error {
 
 func (d *decoder) format() error {
 	f := conv.Format{}
-	err := d.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "type":
-			f.Type, err = d.Word()
-		case "name":
-			f.Name, err = d.String()
-		case "schema":
-			f.Schema, err = d.RawObject()
-		case "strict":
-			f.Strict, err = d.Bool()
-		default:
-			return d.Skip()
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case f.Type == "json_schema" && f.Schema == nil:
-		return d.BadMember("schema", "expected an object")
-	case f.Type != "text" && f.Type != "json_object" && f.Type != "json_schema":
-		return d.BadMember("type", "expected text, json_object or json_schema")
+	err := d.Object(func(key []byte) error { return d.FormatMember(&f, key) })
+	if err == nil {
+		err = d.FormatOf(&f, "schema")
 	}
-	d.req.Format = f
-	return nil
+	if err == nil {
+		d.req.Format = f
+	}
+	return err
 }
 
 // instructions reads a text, or items.

@@ -193,7 +193,7 @@ var refusals = []struct{ name, in, want string }{
 	{"stored file", `{"model":"m","input":[{"role":"user","content":[{"file_id":"x","type":"input_file"}]}]}`, `unsupported|input[0].content[0].file_id|files are not stored here; send file_data`},
 	{"image of nothing", `{"model":"m","input":[{"role":"user","content":[{"type":"input_image"}]}]}`, `invalid|input[0].content[0].image_url|expected an http or data URL`},
 	{"file of nothing", `{"model":"m","input":[{"role":"user","content":[{"type":"input_file","filename":"f"}]}]}`, `invalid|input[0].content[0].file_data|expected a data URL or base64`},
-	{"sound of nothing", `{"model":"m","input":[{"role":"user","content":[{"type":"input_audio"}]}]}`, `invalid|input[0].content[0].input_audio.data|expected base64`},
+	{"sound of nothing", `{"model":"m","input":[{"role":"user","content":[{"type":"input_audio"}]}]}`, `invalid|input[0].content[0].input_audio|expected an object`},
 	{"arguments as an object", `{"model":"m","input":[{"type":"function_call","name":"f","arguments":{}}]}`, `invalid|input[0].arguments|expected a string, got object`},
 	{"a search's arguments of the wrong type", `{"model":"m","input":[{"type":"tool_search_call","arguments":[]}]}`, `invalid|input[0].arguments|expected an object, got array`},
 	{"output of the wrong type", `{"model":"m","input":[{"type":"function_call_output","output":{"a":1}}]}`, `invalid|input[0].output|expected a string or an array of parts, got object`},

@@ -162,7 +162,7 @@ func (d *decoder) toolChoice() error {
 	c.Mode, *wish = conv.ChoiceAuto, toolWish{}
 	switch d.Type() {
 	case jsonscan.String:
-		return d.mode()
+		return d.ChoiceMode(&d.req.Choice)
 	case jsonscan.Object:
 	default:
 		return d.BadType("a string or an object")
@@ -198,29 +198,10 @@ func (d *decoder) toolChoice() error {
 	return nil
 }
 
-func (d *decoder) mode() error {
-	b, err := d.Bytes()
-	if err != nil {
-		return err
-	}
-	c := &d.req.Choice
-	switch string(b) {
-	case "auto":
-		c.Mode = conv.ChoiceAuto
-	case "none":
-		c.Mode = conv.ChoiceNone
-	case "required":
-		c.Mode = conv.ChoiceRequired
-	default:
-		return d.Bad("expected auto, none or required")
-	}
-	return nil
-}
-
 func (d *decoder) allowedTools(key []byte) error {
 	switch string(key) {
 	case "mode":
-		return d.mode()
+		return d.ChoiceMode(&d.req.Choice)
 	case "tools":
 		d.own.choice.tools = nil
 		return d.Array(func(int) error {
