@@ -219,7 +219,7 @@ func faultWorld(t *testing.T, engines map[string]*faulty) *world {
 	return w
 }
 
-func faultSurfaces() []surface { return []surface{chat(), messages()} }
+func faultSurfaces() []surface { return []surface{chat(), messages(), responses()} }
 
 // faultCase is one turn of one client.
 type faultCase struct {
@@ -298,8 +298,14 @@ func (c *faultCase) inBand(a answer) {
 		expect = c.f.early
 	}
 	expect.status, expect.messages = 0, 0
+	if c.s.name == "responses" && !c.refused(*a.Fault) { // an answer that failed has no more than a code
+		expect.chatType, expect.code = "", "server_error"
+	}
 	expect.check(c.t, c.s, *a.Fault)
 }
+
+// refused reports whether an error stands for an answer that never began, as a message of its own on a socket.
+func (c *faultCase) refused(got refusal) bool { return c.way == "socket" && got.Type != "" }
 
 // cancelled waits until an engine that hangs was left.
 func (c *faultCase) cancelled() {

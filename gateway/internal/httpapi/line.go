@@ -25,6 +25,7 @@ type line struct {
 
 	mu      sync.Mutex // guards the running turn
 	id      string     // its id, empty when none runs
+	told    bool       // its client is told of its end, or will be in a moment
 	closed  bool       // no more turns
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
@@ -114,29 +115,50 @@ func (l *line) retire(why string) {
 	l.conn.Close(ws.CloseGoingAway, why)
 }
 
-// begin starts a turn, unless one runs. over is called when the next one may begin, so that a client which answers
-// what over sends at once is not refused.
+// begin starts a turn, unless one runs; it is called by what reads the socket. over is called when the next one may
+// begin, so that a client which answers what over sends at once is not refused.
 func (l *line) begin(id string, run func(context.Context), over func()) error {
-	ctx, cancel := context.WithCancelCause(l.ctx)
+	idle := l.idle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.id != "" || l.closed {
-		cancel(nil)
-		if l.closed {
-			return fault.New(fault.Unavailable, "the gateway is shutting down")
-		}
+	if l.closed {
+		return fault.New(fault.Unavailable, "this socket takes no further requests")
+	}
+	if !idle {
 		return fault.New(fault.Conflict, "a turn is running on this socket")
 	}
+	ctx, cancel := context.WithCancelCause(l.ctx)
 	l.id, l.cancel = id, cancel
 	l.running.Go(func() {
 		defer cancel(nil)
 		run(ctx)
 		l.mu.Lock()
-		l.id, l.cancel = "", nil
+		l.id, l.cancel, l.told = "", nil, false
 		l.mu.Unlock()
 		over()
 	})
 	return nil
+}
+
+// idle reports whether no turn runs; it is called by what reads the socket. One that tells of its end is waited for: a
+// client which goes on at once does not know of what is left.
+func (l *line) idle() bool {
+	l.mu.Lock()
+	told := l.told
+	l.mu.Unlock()
+	if told {
+		l.running.Wait()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.id == ""
+}
+
+// tell says that the running turn is about to tell its client of its end.
+func (l *line) tell() {
+	l.mu.Lock()
+	l.told = true
+	l.mu.Unlock()
 }
 
 // cancelTurn ends the running turn if it has this id; an empty one ends any.

@@ -20,20 +20,22 @@ type recent struct {
 }
 
 type recentLink struct {
-	id    string
-	size  int64
-	items []chain.Item
+	id     string
+	stored bool // elsewhere too
+	size   int64
+	items  []chain.Item
 }
 
-func (m *recent) get(id string) ([]chain.Item, bool) {
+// get is the answer of an id, valid until the next call; nil where there is none.
+func (m *recent) get(id string) *recentLink {
 	if m == nil {
-		return nil, false
+		return nil
 	}
 	i := m.index(id)
 	if i < 0 {
-		return nil, false
+		return nil
 	}
-	return m.links[i].items, true
+	return &m.links[i]
 }
 
 func (m *recent) index(id string) int {
@@ -42,12 +44,12 @@ func (m *recent) index(id string) int {
 
 // put remembers an answer in place of the one that it goes on from: what was said before, and with it. Where memory
 // ends, the oldest conversations go; one that is larger than all of it is not remembered.
-func (m *recent) put(previous, id string, history, said []chain.Item) {
+func (m *recent) put(previous, id string, stored bool, history, said []chain.Item) {
 	if m == nil {
 		return
 	}
 	said = chain.Pack(said)
-	l := recentLink{id: id, items: slices.Concat(history, said), size: chain.Size(said)}
+	l := recentLink{id: id, stored: stored, items: slices.Concat(history, said), size: chain.Size(said)}
 	if i := m.index(previous); i >= 0 {
 		l.size += m.links[i].size
 		m.remove(i)

@@ -70,6 +70,7 @@ type kept struct {
 	turn.Sink
 	folder event.Folder
 	keep   func(*event.Result)
+	last   func() // called before the end is told, of a turn that failed too; may be nil
 }
 
 // Event folds an event, and hands it on.
@@ -79,6 +80,9 @@ func (k *kept) Event(e *event.Event) error {
 	}
 	if e.Kind == event.Finish {
 		k.keep(&k.folder.Result)
+	}
+	if k.last != nil && (e.Kind == event.Finish || e.Kind == event.FaultKind) {
+		k.last()
 	}
 	return k.Sink.Event(e)
 }

@@ -23,6 +23,7 @@ type dialog struct {
 	set   Settings
 	who   Tenant
 	local *recent // nil over HTTP
+	alone bool    // what the request goes on from is in local and nowhere else
 }
 
 // open finds out whose dialog it is. It does so for each request, for keys are revoked and models taken away.
@@ -58,8 +59,9 @@ func (d *dialog) history(ctx context.Context, id string) ([]chain.Item, error) {
 	if id == "" {
 		return nil, nil
 	}
-	if items, ok := d.local.get(id); ok {
-		return items, nil
+	if l := d.local.get(id); l != nil {
+		d.alone = !l.stored
+		return l.items, nil
 	}
 	missing := fault.At(fault.NotFound, responses.PreviousParam, "there is no response %s to go on from: send the whole input", printable(id))
 	if !d.who.Store {
@@ -132,20 +134,29 @@ func (d *dialog) keep(ctx context.Context, req *surface.Request, info surface.In
 		return
 	}
 	id, output := responses.ID(info), responses.Output(req, info, res)
-	d.local.put(own.Previous, id, own.History, slices.Concat(own.Input, output))
-	if !own.Store {
-		return
+	stored := own.Store && d.store(ctx, req, info, res, output)
+	d.local.put(own.Previous, id, stored, own.History, slices.Concat(own.Input, output))
+}
+
+// store keeps an answer for as long as the configuration says, and reports whether it could.
+func (d *dialog) store(ctx context.Context, req *surface.Request, info surface.Info, res *event.Result, output []chain.Item) bool {
+	own := responses.OwnOf(req)
+	l := chain.Link{
+		ID: responses.ID(info), Owner: d.who.Name, Parent: own.Previous, Model: req.Model, Input: own.Input, Output: output,
+		Body: d.s.Body(req, info, res), Created: info.Created, Expires: info.Created.Add(d.set.StoreTTL),
+	}
+	if d.alone {
+		// The answer before is not kept, and this one must not depend on it.
+		l.Parent, l.Input = "", slices.Concat(own.History, own.Input)
 	}
 	// A client that leaves in this moment has its answer kept or not; what is begun is ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	err := d.h.store.Put(ctx, &chain.Link{
-		ID: id, Owner: d.who.Name, Parent: own.Previous, Model: req.Model, Input: own.Input, Output: output,
-		Body: d.s.Body(req, info, res), Created: info.Created, Expires: info.Created.Add(d.set.StoreTTL),
-	})
-	if err != nil {
-		d.h.gw.NotKept(d.who.Name, id, err)
+	if err := d.h.store.Put(ctx, &l); err != nil {
+		d.h.gw.NotKept(d.who.Name, l.ID, err)
+		return false
 	}
+	return true
 }
 
 // storeTimeout bounds how long the end of an answer waits for its being kept.
@@ -290,8 +301,24 @@ func (h *Handler) serveItems(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		return responses.ItemsBody(l.Input, page), nil
+		items, err := d.input(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		return responses.ItemsBody(items, page), nil
 	})
+}
+
+// input is what an answer was made from: what it went on from is part of that, as long as it is there.
+func (d *dialog) input(ctx context.Context, l *chain.Link) ([]chain.Item, error) {
+	if l.Parent == "" {
+		return l.Input, nil
+	}
+	all, err := d.h.store.History(ctx, d.who.Name, l.ID)
+	if errors.Is(err, chain.ErrNotFound) {
+		return l.Input, nil
+	}
+	return all[:max(0, len(all)-len(l.Output))], stored(err)
 }
 
 // serveCancel ends a turn that runs. What its client gets is the surface's error.

@@ -52,6 +52,7 @@ func (h *Handler) serveResponseSocket(w http.ResponseWriter, r *http.Request) {
 func (k *responseSocket) aged() {
 	k.mu.Lock()
 	busy := k.id != ""
+	k.closed = k.closed || !busy // what comes in this moment is not begun
 	k.mu.Unlock()
 	if !busy {
 		k.expire()
@@ -72,7 +73,7 @@ func (k *responseSocket) frame(data []byte) {
 	case err != nil:
 		k.sendError(id, err)
 	case kind == "response.create":
-		if time.Since(k.opened) >= k.h.gw.Settings().SocketTTL {
+		if time.Since(k.opened) >= k.h.gw.Settings().SocketTTL && k.idle() {
 			k.expire()
 			return
 		}
@@ -128,6 +129,7 @@ func (k *responseSocket) turn(ctx context.Context, data []byte, id string) {
 		k.local.drop(responses.OwnOf(req).Previous)
 	}
 	if k.ctx.Err() == nil {
+		k.tell()
 		k.sendError(id, err)
 		k.revoked(ctx, err)
 	}
@@ -150,6 +152,7 @@ func (k *responseSocket) answer(ctx context.Context, req *surface.Request, id st
 	keep := func(res *event.Result) { d.keep(ctx, req, info, res) }
 	if own.NoGenerate {
 		keep(&event.Result{Reason: event.ReasonStop})
+		k.tell()
 		return d.s.Warm(req, info, out)
 	}
 	job, err := d.begin(ctx, &Call{Surface: k.s.Name(), Key: tenant.KeyOf(k.header), RequestID: id, Header: k.header, Request: req, Streamed: true})
@@ -160,7 +163,7 @@ func (k *responseSocket) answer(ctx context.Context, req *surface.Request, id st
 	ctx, over := k.h.live.add(ctx, d.who.Name, req, info)
 	defer over()
 	job.Turn.Streamed = true
-	job.Turn.Sink = &kept{Sink: newFrames(d.s, req, info, out), keep: keep}
+	job.Turn.Sink = &kept{Sink: newFrames(d.s, req, info, out), keep: keep, last: k.tell}
 	res, err := job.Turn.Run(ctx)
 	job.Done(res)
 	if err == nil && res.Fault != nil {

@@ -58,7 +58,9 @@ func (d *decoder) finish(header http.Header) (*surface.Request, error) {
 	if req.Model == "" {
 		return nil, d.BadMember("model", "expected the name of a model")
 	}
-	if d.own.Encrypted {
+	// An answer that is not kept cannot be referred to. Without its seal, clients that do not know to ask for it bring
+	// reasoning back as what the model said.
+	if d.own.Encrypted = d.own.Encrypted || !d.own.Store; d.own.Encrypted {
 		req.Seal = surface.SealFull
 	}
 	if req.User == "" {

@@ -35,7 +35,7 @@ func TestMembers(t *testing.T) {
 			`choice {0  true} think {0 0  false} max 0 stream false session "" user "" kwargs "" seal 0 previous "" store true generate true compact false summary false encrypted false ignored []`,
 		},
 		{"stream", `"stream":true,"stream_options":{"include_obfuscation":false},`, `stream true`},
-		{"store", `"store":false,`, `store false`},
+		{"store", `"store":false,`, `seal 2 previous "" store false generate true compact false summary false encrypted true`},
 		{"previous", `"previous_response_id":"resp_1",`, `previous "resp_1"`},
 		{"max", `"max_output_tokens":7,`, `max 7`},
 		{"null members", `"max_output_tokens":null,"tools":null,"store":null,"include":null,"reasoning":null,"instructions":null,"previous_response_id":null,"conversation":null,"prompt":null,"background":null,"truncation":null,`, `max 0`},

@@ -46,7 +46,7 @@ type Own struct {
 	Compact      bool         // the input ends with compaction_trigger: the answer is one compaction item
 	NoGenerate   bool         // generate: false, sockets alone: the input is kept, and nothing is generated
 	Summary      bool         // reasoning.summary was asked for
-	Encrypted    bool         // include has reasoning.encrypted_content
+	Encrypted    bool         // include has reasoning.encrypted_content, or the answer is not kept
 	Echo         Echo         // what the resource says of the request
 
 	History []chain.Item // what came before Input; set by who joins them
