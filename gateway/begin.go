@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -237,9 +238,22 @@ func (g *Gateway) content(ctx context.Context, c *httpapi.Call, t *tenant.Tenant
 	}
 }
 
+// grammars counts the custom tools that come with a grammar.
+func grammars(tools []conv.ToolDef) int {
+	n := 0
+	for i := range tools {
+		if bytes.Contains(tools[i].Format, []byte(`"grammar"`)) {
+			n++
+		}
+	}
+	return n
+}
+
 // changed tells what of a request has no effect, what its chat template cannot show, and what was changed for that.
 func (g *Gateway) changed(ctx context.Context, c *httpapi.Call, p *made) {
 	id := c.RequestID
+	// No engine is asked to keep to a custom tool's grammar: the input stands in another format, which has rules of its own.
+	g.metrics.GrammarsIgnored(grammars(c.Request.Tools))
 	if len(c.Request.Ignored) > 0 {
 		g.log.LogAttrs(ctx, slog.LevelDebug, "members without effect", slog.String(telemetry.KeyRequestID, id), slog.Any(telemetry.KeyIgnored, c.Request.Ignored))
 	}

@@ -70,3 +70,17 @@ func TestCompactionOverWindow(t *testing.T) {
 		t.Errorf("nothing can be cut: %s: %s", resp.Status, b)
 	}
 }
+
+// TestGrammarIsCounted has a custom tool with a grammar: the tool is served, and what is not enforced is counted.
+func TestGrammarIsCounted(t *testing.T) {
+	t.Parallel()
+	w := start(t, options{})
+	const patch = `"tools":[{"type":"custom","name":"apply_patch","format":{"type":"grammar","syntax":"lark","definition":"start: /.+/"}},{"type":"custom","name":"note","format":{"type":"text"}}]`
+	a := w.ask(responses(), responses().body("sim", "call apply_patch *** Begin Patch", streamed, patch))
+	if calls := a.calls(); len(calls) != 1 || calls[0].Name != "apply_patch" || !strings.Contains(calls[0].Text, "*** Begin Patch") {
+		t.Errorf("got %+v", a)
+	}
+	if n := w.metric("weir_tool_grammars_ignored_total"); n != 1 {
+		t.Errorf("%v grammars were counted", n)
+	}
+}

@@ -45,6 +45,9 @@ func (w *world) metric(name string, labels ...string) float64 {
 	w.gw.Admin().ServeHTTP(out, httptest.NewRequestWithContext(w.tb.Context(), http.MethodGet, "/metrics", nil))
 	sum := 0.0
 	for line := range strings.Lines(out.Body.String()) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok { // without labels
+			line = name + "{} " + value
+		}
 		if rest, ok := strings.CutPrefix(line, name+"{"); ok {
 			set, value, _ := strings.Cut(rest, "} ")
 			for _, l := range labels {

@@ -46,6 +46,7 @@ type Metrics struct {
 	reloads    *prometheus.CounterVec
 	seals      *prometheus.CounterVec
 	unkept     prometheus.Counter
+	grammars   prometheus.Counter
 	beside     beside
 	prefixes   *prefixes
 
@@ -96,6 +97,7 @@ func New(version string) *Metrics {
 		reloads:    counter("reloads_total", "Changes of the configuration, by whether they were taken.", "outcome"),
 		seals:      counter("seals_total", "Seals that came back from clients, by whether they opened.", "outcome"),
 		unkept:     prometheus.NewCounter(prometheus.CounterOpts(opts("responses_not_kept_total", "Answers that the store of responses did not take."))),
+		grammars:   prometheus.NewCounter(prometheus.CounterOpts(opts("tool_grammars_ignored_total", "Custom tools whose grammar was not enforced."))),
 		generation: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_generation", "How often a plugin was loaded under its name.")), []string{"plugin"}),
 		quarantine: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("plugin_quarantined", "1 while the current version of a plugin is quarantined for its faults.")), []string{"plugin"}),
 		turns:      prometheus.NewGauge(prometheus.GaugeOpts(opts("active_turns", "Turns that run now."))),
@@ -122,7 +124,7 @@ func New(version string) *Metrics {
 	for _, o := range sealOutcomes {
 		m.seals.WithLabelValues(o)
 	}
-	m.registry.MustRegister(m.seals, m.unkept, m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.quarantine, m.turns, m.sockets, m.reloads, build,
+	m.registry.MustRegister(m.seals, m.unkept, m.grammars, m.requests, m.ttft, m.gaps, m.in, m.out, m.cached, m.faults, m.generation, m.quarantine, m.turns, m.sockets, m.reloads, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.beside.collectors()...)
 	m.registry.MustRegister(m.prefixes.collectors()...)
@@ -231,6 +233,9 @@ func (m *Metrics) Seals(counts ...int) {
 		}
 	}
 }
+
+// GrammarsIgnored counts custom tools of one request that come with a grammar which nothing enforces.
+func (m *Metrics) GrammarsIgnored(n int) { m.grammars.Add(float64(n)) }
 
 // NotKept counts an answer that the store of responses did not take.
 func (m *Metrics) NotKept() { m.unkept.Inc() }
