@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// created is the answer to a request on responses, as one body.
-func (w *world) created(body string) response {
+// answered is the answer to a request on responses, as one body.
+func (w *world) answered(body string) response {
 	w.tb.Helper()
 	resp, b := w.post("/v1/responses", body)
 	if resp.StatusCode != http.StatusOK {
@@ -46,10 +46,10 @@ func TestInputItems(t *testing.T) {
 	t.Parallel()
 	w := defaultWorld(t)
 	const tools = `"tools":[{"type":"function","name":"look","parameters":{"type":"object"}}]`
-	first := w.created(`{"model":"weir/sim",` + tools + `,"input":"call look {}"}`)
+	first := w.answered(`{"model":"weir/sim",` + tools + `,"input":"call look {}"}`)
 	call := first.Output[len(first.Output)-1].Call
-	second := w.created(`{"model":"weir/sim",` + tools + `,"previous_response_id":"` + first.ID + `","input":[{"type":"function_call_output","call_id":"` + call + `","output":"seen"}]}`)
-	third := w.created(`{"model":"weir/sim","previous_response_id":"` + second.ID + `","input":"say bye"}`)
+	second := w.answered(`{"model":"weir/sim",` + tools + `,"previous_response_id":"` + first.ID + `","input":[{"type":"function_call_output","call_id":"` + call + `","output":"seen"}]}`)
+	third := w.answered(`{"model":"weir/sim","previous_response_id":"` + second.ID + `","input":"say bye"}`)
 	if got := w.listed(first.ID); got != "user" {
 		t.Errorf("first: %s", got)
 	}
@@ -92,7 +92,7 @@ func TestStoredOnSocket(t *testing.T) {
 		t.Errorf("third: %s", got)
 	}
 	for _, id := range []string{second.ID, third.ID} {
-		next := w.created(`{"model":"weir/sim","previous_response_id":"` + id + `","input":"say on"}`)
+		next := w.answered(`{"model":"weir/sim","previous_response_id":"` + id + `","input":"say on"}`)
 		if next.Output[len(next.Output)-1].text(t) != "on" {
 			t.Errorf("got %+v", next.Output)
 		}

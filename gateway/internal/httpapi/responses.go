@@ -81,7 +81,7 @@ func (d *dialog) item(ctx context.Context, history []chain.Item, ref responses.R
 			return &history[i], nil
 		}
 	}
-	missing := fault.At(fault.Invalid, ref.Path, "there is no item %s: send the item itself", printable(ref.ID))
+	missing := fault.At(fault.NotFound, ref.Path, "there is no item %s: send the item itself", printable(ref.ID))
 	if !d.who.Store {
 		return nil, missing
 	}

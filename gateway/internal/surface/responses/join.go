@@ -23,7 +23,8 @@ Leave out what no longer matters, greetings and praise. Write plain text and not
 
 // Join makes of a request that Decode read the whole conversation: instructions, then history, which is the items of
 // the answers that it goes on from, then its input. The caller has put the items that are referred to in their places.
-// Neither items nor what they hold are changed; a request can be joined again. Errors are *fault.Error.
+// Where one of those answers is a compaction, it stands for all history before it. Neither items nor what they hold are
+// changed; a request can be joined again. Errors are *fault.Error.
 func Join(req *surface.Request, history []chain.Item) error {
 	own := OwnOf(req)
 	items := make([]chain.Item, 0, 1+len(own.preface)+len(history)+len(own.Input))
@@ -44,7 +45,12 @@ func Join(req *surface.Request, history []chain.Item) error {
 			return err
 		}
 	}
-	req.Messages = chain.Merge(items)
+	said := items
+	if n := summedUp(history); n > 0 {
+		said = slices.Delete(slices.Clone(items), lead, lead+n)
+		calls = callIDs(said)
+	}
+	req.Messages = chain.Merge(said)
 	told(req.Messages, calls)
 	if own.Compact {
 		// Tools stay, so that the prompt begins as the one before did.
@@ -53,6 +59,19 @@ func Join(req *surface.Request, history []chain.Item) error {
 		req.Messages = append(req.Messages, conv.Message{Role: conv.User, Parts: []conv.Part{{Kind: conv.Text, Text: compactWords}}})
 	}
 	return joinTools(req, items)
+}
+
+// summedUp is how many items of history an answer among them sums up. The summary of such a one is known; those in items
+// that a client sent are sealed, and stand behind what it wants said beside them.
+func summedUp(history []chain.Item) int {
+	for i := range slices.Backward(history) {
+		for _, m := range history[i].Messages {
+			if slices.ContainsFunc(m.Parts, func(p conv.Part) bool { return p.Kind == conv.Summary && p.Text != "" }) {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 // callIDs are the ids of all calls.

@@ -3,6 +3,7 @@ package responses_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,43 @@ func TestJoinResolved(t *testing.T) {
 	}
 	if got, want := strings.Join(surfacetest.Dump(req.Messages), " | "), `user: text "hi" | assistant: reasoning "" seal "e" call c1 f "{}" | tool: result c1 [ text "o" ]`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestJoinSummedUp goes on from answers that sum up what came before them: that is said no more. Tools stay known, and a
+// result whose call was summed up is told.
+func TestJoinSummedUp(t *testing.T) {
+	summary := func(text string) chain.Item {
+		return chain.Item{ID: "cmp_1", Messages: []conv.Message{{Role: conv.User, Parts: []conv.Part{{Kind: conv.Summary, Text: text, Seal: "e"}}}}}
+	}
+	found := kept(t, hi+`,`+callOne+`,{"type":"tool_search_call","call_id":"s","arguments":{}},{"type":"tool_search_output","call_id":"s","tools":[{"type":"function","name":"late"}]}`)
+	for _, tt := range []struct {
+		name    string
+		history []chain.Item
+		want    string
+	}{
+		{"all of it", append(found, summary("short")), `system: text "be brief" | user: summary "short" seal "e" | user: text "o"`},
+		{"twice", slices.Concat(found, []chain.Item{summary("short")}, kept(t, hi), []chain.Item{summary("shorter")}), `system: text "be brief" | user: summary "shorter" seal "e" | user: text "o"`},
+		{"what came then", slices.Concat(found, []chain.Item{summary("short")}, kept(t, said)), `system: text "be brief" | user: summary "short" seal "e" | assistant: commentary text "a" | user: text "o"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req, err := decode([]byte(`{"model":"m","previous_response_id":"r","instructions":"be brief","input":[` + outputOne + `]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := slices.Clone(tt.history)
+			for range 2 {
+				if err := responses.Join(req, tt.history); err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(surfacetest.Dump(req.Messages), " | "); got != tt.want {
+					t.Errorf("got  %s\nwant %s", got, tt.want)
+				}
+			}
+			if !slices.ContainsFunc(req.Tools, func(d conv.ToolDef) bool { return d.Name == "late" }) || !reflect.DeepEqual(before, tt.history) {
+				t.Errorf("tools %v, or the history changed", req.Tools)
+			}
+		})
 	}
 }
 
