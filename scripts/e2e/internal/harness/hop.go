@@ -116,6 +116,7 @@ func (h *Hop) to() *url.URL {
 func (h *Hop) Close() {
 	_ = h.http.Close() // nothing is left to do about it
 	h.done.Wait()
+	h.proxy.Transport.(*http.Transport).CloseIdleConnections()
 }
 
 // Requests are copies of what was asked so far, except for models.
