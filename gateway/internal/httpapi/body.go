@@ -57,6 +57,11 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, buf []byte) (
 	}
 	tooLarge := fault.New(fault.TooLarge, "request too large: the limit is %d bytes", limit)
 	if r.ContentLength > limit {
+		if r.Header.Get("Expect") == "" {
+			// Whoever reads beyond a limit has the server wait a moment before it closes the connection: at once, the
+			// client would lose the answer to the reset that its unread bytes cause.
+			_, _ = http.MaxBytesReader(w, r.Body, 0).Read(make([]byte, 1))
+		}
 		return buf, tooLarge
 	}
 	body := io.Reader(http.MaxBytesReader(w, r.Body, limit))
