@@ -16,6 +16,22 @@ import (
 	"github.com/weirgate/weir/gateway/internal/httpapi"
 )
 
+// FuzzFrameKind sends anything as a message of a socket of responses: it has a type, or a fault says what it lacks.
+func FuzzFrameKind(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"response.create","model":"m"}`, `{"model":"m","type":"response.interrupt"}`, `{"type":5}`, `{"a":{}}`, `[]`, ``, `{"type":"\u00e9"}`, `{"a":[1,{"type":"x"}],"type":"y"`, "{\"type\":\"\xff\"}",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		kind, err := httpapi.FrameKind(data)
+		var e *fault.Error
+		if err != nil && (!errors.As(err, &e) || e.Kind != fault.Invalid || e.Public == "" || kind != "") {
+			t.Errorf("got %q, %v", kind, err)
+		}
+	})
+}
+
 // FuzzFrame sends anything as a frame of a socket. Whatever it is, there is an id to answer with.
 func FuzzFrame(f *testing.F) {
 	for _, s := range []string{

@@ -14,12 +14,13 @@ import (
 
 // Gateways that can be measured. direct is none: it tells what load and double can do.
 const (
-	gatewayDirect   = "direct"
-	gatewayProxy    = "proxy"
-	gatewayChat     = "chat"
-	gatewayMessages = "messages"
+	gatewayDirect    = "direct"
+	gatewayProxy     = "proxy"
+	gatewayChat      = "chat"
+	gatewayMessages  = "messages"
+	gatewayResponses = "responses"
 
-	allGateways = "direct,proxy,chat,messages"
+	allGateways = "direct,proxy,chat,messages,responses"
 )
 
 // mode is a way in which the engine streams.
@@ -111,7 +112,8 @@ func (b *bench) targets(m mode) []target {
 	list := add(nil, gatewayDirect, b.double, engine, chatBody(m.Name), shapeRaw)
 	list = add(list, gatewayProxy, b.proxy, engine, chatBody(m.Name), shapeRaw)
 	list = add(list, gatewayChat, b.weir, "/v1/chat/completions", chatBody(m.Name), shapeChat)
-	return add(list, gatewayMessages, b.weir, "/v1/messages", messagesBody(m.Name), shapeMessages)
+	list = add(list, gatewayMessages, b.weir, "/v1/messages", messagesBody(m.Name), shapeMessages)
+	return add(list, gatewayResponses, b.weir, "/v1/responses", responsesBody(m.Name), shapeResponses)
 }
 
 // measure runs all rounds of all modes.

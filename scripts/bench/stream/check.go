@@ -11,9 +11,10 @@ import (
 
 // Shapes of an answer.
 const (
-	shapeRaw      = "raw"
-	shapeChat     = "chat"
-	shapeMessages = "messages"
+	shapeRaw       = "raw"
+	shapeChat      = "chat"
+	shapeMessages  = "messages"
+	shapeResponses = "responses"
 )
 
 // checker compares answers with the scripted turn.
@@ -33,8 +34,11 @@ func (c *checker) check(shape string, body []byte) error {
 		return nil
 	}
 	read, finish := answer.ChatStream, c.turn.finish("tool_calls", "stop")
-	if shape == shapeMessages {
+	switch shape {
+	case shapeMessages:
 		read, finish = answer.MessagesStream, c.turn.finish("tool_use", "end_turn")
+	case shapeResponses:
+		read, finish = answer.ResponsesStream, "completed"
 	}
 	a, err := read(body)
 	if err != nil {

@@ -98,7 +98,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	pacedStreams := fs.Int("paced-streams", 100, "streams at a time, paced; 0 leaves this mode out")
 	burst := fs.Int("burst", 0, "tokens in one write of a stream that is not paced; 0 means all of them")
 	burstStreams := fs.Int("burst-streams", 32, "streams at a time, not paced; 0 leaves this mode out")
-	fs.StringVar(&o.Gateways, "gateways", allGateways, "what to measure: a comma-separated list of direct, proxy, chat and messages")
+	fs.StringVar(&o.Gateways, "gateways", allGateways, "what to measure: a comma-separated list of direct, proxy, chat, messages and responses")
 	fs.StringVar(&o.Weir, "weir", "", "a weir that is built already")
 	fs.BoolVar(&o.JSON, "json", false, "print every round as JSON")
 	if err := fs.Parse(args); err != nil {

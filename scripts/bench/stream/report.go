@@ -82,10 +82,11 @@ func (r *results) add(m mode, rows []row) {
 }
 
 var titles = map[string]string{
-	gatewayDirect:   "no gateway",
-	gatewayProxy:    "httputil.ReverseProxy",
-	gatewayChat:     "weir, chat",
-	gatewayMessages: "weir, messages",
+	gatewayDirect:    "no gateway",
+	gatewayProxy:     "httputil.ReverseProxy",
+	gatewayChat:      "weir, chat",
+	gatewayMessages:  "weir, messages",
+	gatewayResponses: "weir, responses",
 }
 
 // write prints the tables.

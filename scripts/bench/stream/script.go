@@ -152,3 +152,10 @@ func messagesBody(model string) string {
 		`"messages":[{"role":"user","content":"` + userText + `"}],` +
 		`"tools":[{"name":"` + toolName + `","description":"` + toolText + `","input_schema":` + toolSchema + `}]}`
 }
+
+// responsesBody is the same request to /v1/responses. Its answer is not kept: the others are not either.
+func responsesBody(model string) string {
+	return `{"model":"` + model + `","stream":true,"store":false,"max_output_tokens":4096,"temperature":0.7,"instructions":"` + systemText + `",` +
+		`"input":[{"role":"user","content":"` + userText + `"}],` +
+		`"tools":[{"type":"function","name":"` + toolName + `","description":"` + toolText + `","parameters":` + toolSchema + `}]}`
+}

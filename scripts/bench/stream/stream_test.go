@@ -138,7 +138,23 @@ event: message_stop
 data: {"type":"message_stop"}
 
 `
-	whole := map[string]string{shapeRaw: string(c.raw), shapeChat: chat, shapeMessages: messages}
+	responses := `event: response.reasoning_text.delta
+data: {"type":"response.reasoning_text.delta","delta":` + quote(turn.reasoning) + `}
+
+event: response.output_text.delta
+data: {"type":"response.output_text.delta","delta":` + quote(turn.text) + `}
+
+event: response.output_item.added
+data: {"type":"response.output_item.added","item":{"type":"function_call","name":"write_file"}}
+
+event: response.function_call_arguments.delta
+data: {"type":"response.function_call_arguments.delta","delta":` + quote(turn.arguments) + `}
+
+event: response.completed
+data: {"type":"response.completed","response":{"status":"completed","usage":{"output_tokens":64}}}
+
+`
+	whole := map[string]string{shapeRaw: string(c.raw), shapeChat: chat, shapeMessages: messages, shapeResponses: responses}
 	for shape, body := range whole {
 		if err := c.check(shape, []byte(body)); err != nil {
 			t.Errorf("%s: %v", shape, err)

@@ -25,6 +25,9 @@ func ChatStream(body []byte) (*Answer, error) { return stream(body, (*Answer).ch
 // MessagesStream reads the stream of /v1/messages.
 func MessagesStream(body []byte) (*Answer, error) { return stream(body, (*Answer).messages) }
 
+// ResponsesStream reads the stream of /v1/responses. Its finish is the status of the answer.
+func ResponsesStream(body []byte) (*Answer, error) { return stream(body, (*Answer).responses) }
+
 // stream reads events of one line of data each.
 func stream(body []byte, read func(*Answer, []byte) error) (*Answer, error) {
 	var a Answer
@@ -150,5 +153,40 @@ func (a *Answer) messages(data []byte) error {
 	a.Finish += e.Delta.StopReason
 	a.Input += e.Message.Usage.Input
 	a.Output += e.Usage.Output
+	return nil
+}
+
+// responses reads one event of a stream of OpenAI Responses.
+func (a *Answer) responses(data []byte) error {
+	var e struct {
+		Type, Delta string
+		Item        struct{ Type, Name string }
+		Response    struct {
+			Status string
+			Usage  struct {
+				Input  int `json:"input_tokens"`
+				Output int `json:"output_tokens"`
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &e); err != nil {
+		return err
+	}
+	switch e.Type {
+	case "error", "response.failed":
+		return ErrReported
+	case "response.completed", "response.incomplete":
+		a.Whole, a.Finish = true, e.Response.Status
+	case "response.reasoning_text.delta":
+		a.Reasoning = append(a.Reasoning, e.Delta...)
+	case "response.output_text.delta":
+		a.Text = append(a.Text, e.Delta...)
+	case "response.function_call_arguments.delta":
+		a.Arguments = append(a.Arguments, e.Delta...)
+	case "response.output_item.added":
+		a.Tool = append(a.Tool, e.Item.Name...)
+	}
+	a.Input += e.Response.Usage.Input
+	a.Output += e.Response.Usage.Output
 	return nil
 }

@@ -30,6 +30,25 @@ data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}
 data: [DONE]
 
 `},
+		"responses stream": {answer.ResponsesStream, `event: response.created
+data: {"type":"response.created","response":{"status":"in_progress","usage":null}}
+
+event: response.reasoning_text.delta
+data: {"type":"response.reasoning_text.delta","delta":"so"}
+
+event: response.output_text.delta
+data: {"type":"response.output_text.delta","delta":"yes"}
+
+event: response.output_item.added
+data: {"type":"response.output_item.added","item":{"type":"function_call","name":"look"}}
+
+event: response.function_call_arguments.delta
+data: {"type":"response.function_call_arguments.delta","delta":"{\"at\":1}"}
+
+event: response.completed
+data: {"type":"response.completed","response":{"status":"end","usage":{"input_tokens":7,"output_tokens":3}}}
+
+`},
 		"messages stream": {answer.MessagesStream, `event: message_start
 data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_tokens":0}}}
 
