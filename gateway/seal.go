@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/weirgate/weir/abi/conv"
 	"github.com/weirgate/weir/gateway/internal/config"
@@ -30,7 +33,7 @@ func (g *Gateway) bindSeal(c *config.Config) (*seal.Box, error) {
 	if g.ownKey != nil {
 		return seal.NewBox(*g.ownKey)
 	}
-	key, where, err := g.stateKey(c)
+	key, where, err := stateKey(c)
 	if err != nil {
 		return nil, err
 	}
@@ -39,16 +42,21 @@ func (g *Gateway) bindSeal(c *config.Config) (*seal.Box, error) {
 	return seal.NewBox(key)
 }
 
-// stateKey is the key in the state folder, or one that ends with the process where there is no such folder.
-func (g *Gateway) stateKey(c *config.Config) (key seal.Key, where string, err error) {
-	if c.Server.StateDir == "" {
+// stateKey is the key in the state folder, or one that ends with the process where there is no such folder and none can be
+// made. A key that is there and cannot be read is an error: what it sealed would be lost without a word.
+func stateKey(c *config.Config) (key seal.Key, where string, err error) {
+	dir := c.Server.StateDir
+	if dir == "" {
 		return seal.NewKey(), "memory", nil
 	}
-	key, _, err = seal.StateKey(c.Server.StateDir)
-	if err != nil {
-		return key, "", errors.Join(errors.New("the key of seals is neither in seal.keys nor to be had in server.state_dir"), err)
+	key, _, err = seal.StateKey(dir)
+	if err == nil {
+		return key, dir, nil
 	}
-	return key, c.Server.StateDir, nil
+	if _, none := os.Stat(filepath.Join(dir, seal.KeyFile)); errors.Is(none, fs.ErrNotExist) {
+		return seal.NewKey(), "memory: " + err.Error(), nil
+	}
+	return key, "", errors.Join(errors.New("the key of seals is neither in seal.keys nor to be had in server.state_dir"), err)
 }
 
 // unsealed is the request of a call with what was sealed in it opened.
