@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -53,7 +52,7 @@ func stateKey(c *config.Config) (key seal.Key, where string, err error) {
 	if err == nil {
 		return key, dir, nil
 	}
-	if _, none := os.Stat(filepath.Join(dir, seal.KeyFile)); errors.Is(none, fs.ErrNotExist) {
+	if _, none := os.Stat(filepath.Join(dir, seal.KeyFile)); none != nil {
 		return seal.NewKey(), "memory: " + err.Error(), nil
 	}
 	return key, "", errors.Join(errors.New("the key of seals is neither in seal.keys nor to be had in server.state_dir"), err)
