@@ -166,10 +166,14 @@ func TestFaultAtEveryBoundary(t *testing.T) {
 		}
 	}
 	w := faultWorld(t, engines)
-	// They wait for engines that hang more than they compute, so more of them run than a machine has processors.
+	// Those with an engine that stalls wait more than they compute, so more of them run than a machine has processors.
 	var all sync.WaitGroup
-	slots := make(chan struct{}, 64)
+	busy, waiting := make(chan struct{}, 4), make(chan struct{}, 48)
 	for _, c := range cases {
+		slots := busy
+		if c.f.fault == enginetest.FaultStall {
+			slots = waiting
+		}
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
@@ -188,7 +192,7 @@ func faultWorld(t *testing.T, engines map[string]*faulty) *world {
 	t.Helper()
 	written := enginetest.NewDouble(enginetest.Script{Chunks: enginetest.Say("<think>\nFine", ".\n</think>\n\n", "All", " good.")})
 	parsed := enginetest.NewDouble(enginetest.Script{Chunks: []enginetest.Chunk{{Reasoning: "Fine"}, {Reasoning: "."}, {Text: "All good."}}})
-	w := start(t, options{engine: `idle_timeout = "1s"`, server: `keepalive = "1m"`, wrap: func(http.Handler) http.Handler {
+	w := start(t, options{server: `keepalive = "1m"`, wrap: func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			raw, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -211,13 +215,21 @@ func faultWorld(t *testing.T, engines map[string]*faulty) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write(string(config) + fmt.Sprintf("\n[engines.parsed]\nkind = \"openai\"\nmode = \"chat\"\nstructured = true\nidle_timeout = \"1s\"\nurl = %q\n"+
-		"[[models]]\nid = \"parsed\"\nengines = [\"parsed\"]\n", w.engine))
+	// Engines that stall have the same model under another name: how long one may be silent is their business alone.
+	const parsing = "kind = \"openai\"\nmode = \"chat\"\nstructured = true\n"
+	url := fmt.Sprintf("url = %q\n", w.engine)
+	w.write(string(config) + "\n[engines.parsed]\n" + parsing + url + "[engines.parsed_stalls]\n" + parsing + url + stallTimeout +
+		"[engines.double_stalls]\nkind = \"openai\"\n" + url + stallTimeout +
+		"[[models]]\nid = \"parsed\"\nengines = [\"parsed\"]\n[[models]]\nid = \"parsed_stalls\"\nengines = [\"parsed_stalls\"]\n" +
+		"[[models]]\nid = \"double_stalls\"\nengines = [\"double_stalls\"]\nfamily = \"qwen3\"\nreasoning = \"qwen3\"\ntools = \"hermes\"\n")
 	if err := w.gw.Reload(); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
+
+// stallTimeout is longer than a busy machine makes an engine wait that does not stall.
+const stallTimeout = "idle_timeout = \"5s\"\n"
 
 func faultSurfaces() []surface { return []surface{chat(), messages(), responses()} }
 
@@ -236,22 +248,25 @@ type faultCase struct {
 func (c *faultCase) run() {
 	t := c.t
 	t.Helper()
-	body := func(text string, more ...string) string {
-		return c.s.body(c.model, text, append(more, thinks, c.s.tools("fetch", "look"))...)
+	body := func(model, text string, more ...string) string {
+		return c.s.body(model, text, append(more, thinks, c.s.tools("fetch", "look"))...)
 	}
-	fails := "case:" + c.name + ";"
+	fails, model := "case:"+c.name+";", c.model
+	if c.f.fault == enginetest.FaultStall {
+		model += "_stalls"
+	}
 	switch c.way {
 	case "whole":
-		resp, b := c.w.post(c.s.path, body(fails))
+		resp, b := c.w.post(c.s.path, body(model, fails))
 		c.status(c.s.refusal(t, resp.StatusCode, b))
 		c.cancelled()
-		resp, b = c.w.post(c.s.path, body("and now?"))
+		resp, b = c.w.post(c.s.path, body(c.model, "and now?"))
 		if resp.StatusCode != http.StatusOK {
 			t.Fatalf("the next turn: status %d: %s", resp.StatusCode, b)
 		}
 		c.next(c.s.whole(t, b))
 	case "streamed":
-		resp := c.w.send(c.w.request(http.MethodPost, c.s.path, body(fails, streamed)))
+		resp := c.w.send(c.w.request(http.MethodPost, c.s.path, body(model, fails, streamed)))
 		if resp.StatusCode != http.StatusOK {
 			b, err := io.ReadAll(resp.Body)
 			if err != nil {
@@ -262,13 +277,13 @@ func (c *faultCase) run() {
 			c.inBand(c.s.read(t, newStream(t, resp).rest()))
 		}
 		c.cancelled()
-		c.next(c.w.ask(c.s, body("and now?", streamed)))
+		c.next(c.w.ask(c.s, body(c.model, "and now?", streamed)))
 	case "socket":
 		k := c.w.dial(c.s.path)
-		k.request("1", body(fails))
+		k.request("1", body(model, fails))
 		c.inBand(c.s.read(t, k.turn("1")))
 		c.cancelled()
-		k.request("2", body("and now?"))
+		k.request("2", body(c.model, "and now?"))
 		c.next(c.s.read(t, k.turn("2")))
 	}
 }
