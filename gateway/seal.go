@@ -53,7 +53,7 @@ func stateKey(c *config.Config) (key seal.Key, where string, err error) {
 		return key, dir, nil
 	}
 	if _, none := os.Stat(filepath.Join(dir, seal.KeyFile)); none != nil {
-		return seal.NewKey(), "memory: " + err.Error(), nil
+		return seal.NewKey(), "memory: " + err.Error(), nil //nolint:nilerr // it is told in the warning, and weir serves without
 	}
 	return key, "", errors.Join(errors.New("the key of seals is neither in seal.keys nor to be had in server.state_dir"), err)
 }
