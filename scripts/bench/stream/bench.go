@@ -56,7 +56,7 @@ func (b *bench) start(ctx context.Context) (err error) {
 	if b.proxy, err = b.Server(ctx, roleProxy, spec{Upstream: b.double.Addr}); err != nil {
 		return err
 	}
-	if b.has(gatewayChat) || b.has(gatewayMessages) {
+	if b.has(gatewayChat) || b.has(gatewayMessages) || b.has(gatewayResponses) {
 		binary, err := b.Build(ctx, b.o.Weir)
 		if err != nil {
 			return err
