@@ -92,12 +92,10 @@ func (g *Gateway) listed(m *model, name string) models.Model {
 	if name != m.ID {
 		l.Of = m.ID
 	}
-	// A conversation is summarised before its prompts are refused.
-	compact := cmp.Or(m.Codex.AutoCompact, min(m.Context*9/10, m.Context-m.MinRoom))
 	levels := m.ReasoningLevels()
 	l.Codex = models.Codex{
 		Instructions: m.Codex.Instructions, Levels: levels, DefaultLevel: m.DefaultReasoning(), Reasons: len(levels) > 0 || m.Reasoning != "" || m.Parser != "",
-		Truncation: m.Codex.Truncation, AutoCompact: compact, Hidden: !m.Codex.Visible, Priority: m.Codex.Priority,
+		Truncation: m.Codex.Truncation, AutoCompact: m.Codex.AutoCompact, Room: m.MinRoom, Hidden: !m.Codex.Visible, Priority: m.Codex.Priority,
 		Parallel: m.Codex.ParallelTools, Freeform: m.Codex.ApplyPatch == config.PatchFreeform, Images: m.Codex.Images,
 	}
 	return l

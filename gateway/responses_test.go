@@ -84,3 +84,39 @@ func TestGrammarIsCounted(t *testing.T) {
 		t.Errorf("%v grammars were counted", n)
 	}
 }
+
+// TestUnkeptIsSealed: an answer that is not kept has its reasoning sealed, whether its client or its tenant wants it so.
+func TestUnkeptIsSealed(t *testing.T) {
+	t.Parallel()
+	s := responses()
+	keeps := start(t, options{})
+	never := start(t, options{tenants: "[[tenants]]\nname = \"default\"\nany_key = true\nstore = false\n"})
+	for _, c := range []struct {
+		name   string
+		w      *world
+		member string
+		sealed bool
+	}{
+		{"kept", keeps, `"store":true`, false},
+		{"not kept for the client", keeps, `"store":false`, true},
+		{"not kept for the tenant", never, `"store":true`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := *c.w
+			w.tb = t
+			resp, b := w.post(s.path, s.body("sim", "say hi", c.member))
+			if resp.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %s", resp.Status, b)
+			}
+			res := parseResponse(t, b)
+			for _, it := range res.Output {
+				if it.Type == "reasoning" && (it.Sealed != "") != c.sealed {
+					t.Errorf("sealed as %q", it.Sealed)
+				}
+			}
+			if len(res.Output) < 2 || res.Store == c.sealed {
+				t.Errorf("got %s", b)
+			}
+		})
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -58,14 +57,23 @@ func codexSocketFaults(g *group) []scenario {
 	}
 }
 
-// codexCut loses the socket in the middle of an answer: Codex comes back with everything on a new one.
-func codexCut(ctx context.Context, c *codexClient, _ codexTransport) (string, error) {
+// execOnce has Codex run one command, which it must do once, whatever happens between it and the gateway.
+func (c *codexClient) execOnce(ctx context.Context) (*codexRun, error) {
 	mark := newMark()
 	run, err := c.exec(ctx, `call exec_command {"cmd":"echo `+mark+`"}`)
-	if err != nil || run.failed != "" {
-		return "", errors.Join(err, fmt.Errorf("failed: %q", run.failed))
+	switch {
+	case err != nil:
+		return nil, err
+	case run.failed != "":
+		return nil, fmt.Errorf("failed: %q", run.failed)
 	}
-	if err := ranOnce(run, mark); err != nil {
+	return run, ranOnce(run, mark)
+}
+
+// codexCut loses the socket in the middle of an answer: Codex comes back with everything on a new one.
+func codexCut(ctx context.Context, c *codexClient, _ codexTransport) (string, error) {
+	run, err := c.execOnce(ctx)
+	if err != nil {
 		return "", err
 	}
 	all, err := c.framed()
@@ -105,12 +113,8 @@ func errorFrames(c *codexClient) []errorFrame {
 
 // codexUnknown names an answer that is not there: Codex is told so, and sends everything.
 func codexUnknown(ctx context.Context, c *codexClient, _ codexTransport) (string, error) {
-	mark := newMark()
-	run, err := c.exec(ctx, `call exec_command {"cmd":"echo `+mark+`"}`)
-	if err != nil || run.failed != "" {
-		return "", errors.Join(err, fmt.Errorf("failed: %q", run.failed))
-	}
-	if err := ranOnce(run, mark); err != nil {
+	run, err := c.execOnce(ctx)
+	if err != nil {
 		return "", err
 	}
 	frames := errorFrames(c)
@@ -130,12 +134,8 @@ func codexUnknown(ctx context.Context, c *codexClient, _ codexTransport) (string
 
 // codexFallback has the socket closed with 1009: Codex goes on over HTTP, with everything.
 func codexFallback(ctx context.Context, c *codexClient, _ codexTransport) (string, error) {
-	mark := newMark()
-	run, err := c.exec(ctx, `call exec_command {"cmd":"echo `+mark+`"}`)
-	if err != nil || run.failed != "" {
-		return "", errors.Join(err, fmt.Errorf("failed: %q", run.failed))
-	}
-	if err := ranOnce(run, mark); err != nil {
+	run, err := c.execOnce(ctx)
+	if err != nil {
 		return "", err
 	}
 	posted, err := c.posted()

@@ -25,24 +25,8 @@ const (
 func codexGroup(d *enginetest.Double) *group {
 	return &group{name: "codex-scripted", open: func(*stage) (string, func()) {
 		engine := httptest.NewServer(d)
-		return fmt.Sprintf(`
-[server]
-keepalive = "1s"
-shutdown_grace = "5s"
-max_body = "%dB"
-[engines.scripted]
-kind = "openai"
-url = "%s/v1"
-[[models]]
-id = "scripted"
-aliases = ["gpt-*"]
-engines = ["scripted"]
-family = "qwen3"
-reasoning = "qwen3"
-tools = "hermes"
-policy = "qwen3"
-context = 131072
-`, codexMaxBody, engine.URL), func() { engine.CloseClientConnections(); engine.Close() }
+		server, model := fmt.Sprintf("max_body = \"%dB\"", codexMaxBody), "aliases = [\"gpt-*\"]\ncontext = 131072"
+		return scriptedConfig(engine.URL, server, model), func() { engine.CloseClientConnections(); engine.Close() }
 	}}
 }
 

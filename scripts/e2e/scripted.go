@@ -17,10 +17,17 @@ import (
 func scriptedGroup(d *enginetest.Double) *group {
 	return &group{name: "scripted", open: func(*stage) (string, func()) {
 		engine := httptest.NewServer(d)
-		return fmt.Sprintf(`
+		return scriptedConfig(engine.URL, "", "context = 32768"), func() { engine.CloseClientConnections(); engine.Close() }
+	}}
+}
+
+// scriptedConfig has the model of an engine that says what it is told to, and lines of the server's and the model's own.
+func scriptedConfig(engine, server, model string) string {
+	return fmt.Sprintf(`
 [server]
 keepalive = "1s"
 shutdown_grace = "5s"
+%s
 [engines.scripted]
 kind = "openai"
 url = "%s/v1"
@@ -31,9 +38,8 @@ family = "qwen3"
 reasoning = "qwen3"
 tools = "hermes"
 policy = "qwen3"
-context = 32768
-`, engine.URL), func() { engine.CloseClientConnections(); engine.Close() }
-	}}
+%s
+`, server, engine, model)
 }
 
 func scriptedScenarios() []scenario {

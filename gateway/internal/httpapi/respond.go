@@ -69,7 +69,7 @@ func (*folded) Flush() (bool, error) { return false, nil }
 type kept struct {
 	turn.Sink
 	folder event.Folder
-	keep   func(*event.Result)
+	keep   func(*event.Result) (body []byte)
 	last   func() // called before the end is told, of a turn that failed too; may be nil
 }
 
@@ -99,7 +99,7 @@ type answer struct {
 	req  *surface.Request
 	info surface.Info
 	job  *Job
-	keep func(*event.Result)                 // is given the whole answer before its end is told; may be nil
+	keep func(*event.Result) (body []byte)   // is given the whole answer before its end is told, and may make its body; may be nil
 	body func(*event.Result) ([]byte, error) // of an answer that is not streamed; nil: the surface's
 }
 
@@ -171,11 +171,12 @@ func (a *answer) whole(ctx context.Context, w http.ResponseWriter) {
 	var body []byte
 	if err == nil {
 		if a.keep != nil {
-			a.keep(&sink.Result)
+			body = a.keep(&sink.Result)
 		}
-		if a.body != nil {
+		switch {
+		case a.body != nil:
 			body, err = a.body(&sink.Result)
-		} else {
+		case body == nil:
 			body = a.s.Body(a.req, a.info, &sink.Result)
 		}
 	}

@@ -26,19 +26,22 @@ type dialog struct {
 	alone bool    // what the request goes on from is in local and nowhere else
 }
 
+// responses is the surface as it is configured.
+func (s Settings) responses() responses.Surface { return responses.Surface{OpenNames: s.OpenNames} }
+
 // open finds out whose dialog it is. It does so for each request, for keys are revoked and models taken away.
 func (h *Handler) open(header http.Header, model string, set Settings) (*dialog, error) {
 	who, err := h.gw.Authorize(tenant.KeyOf(header), model)
 	if err != nil {
 		return nil, err
 	}
-	return &dialog{h: h, s: responses.Surface{OpenNames: set.OpenNames}, set: set, who: who}, nil
+	return &dialog{h: h, s: set.responses(), set: set, who: who}, nil
 }
 
 // join puts a request together with what came before it.
 func (d *dialog) join(ctx context.Context, req *surface.Request) error {
+	responses.Keep(req, d.who.Store)
 	own := responses.OwnOf(req)
-	own.Store = own.Store && d.who.Store
 	history, err := d.history(ctx, own.Previous)
 	if err != nil {
 		return err
@@ -127,23 +130,28 @@ func overBy(f *fault.Error) int {
 	return (max(f.Tokens-f.Limit+f.Room, 0) + room) * bytesPerToken
 }
 
-// keep remembers an answer, so that a client can go on from it as soon as it is told of its end.
-func (d *dialog) keep(ctx context.Context, req *surface.Request, info surface.Info, res *event.Result) {
+// keep remembers an answer, so that a client can go on from it as soon as it is told of its end, and returns its body where
+// that was made for the store.
+func (d *dialog) keep(ctx context.Context, req *surface.Request, info surface.Info, res *event.Result) (body []byte) {
 	own := responses.OwnOf(req)
 	if !own.Store && d.local == nil {
-		return
+		return nil
 	}
-	id, output := responses.ID(info), responses.Output(req, info, res)
-	stored := own.Store && d.store(ctx, req, info, res, output)
-	d.local.put(own.Previous, id, stored, own.History, slices.Concat(own.Input, output))
+	output, stored := responses.Output(req, info, res), false
+	if own.Store {
+		body = d.s.Body(req, info, res)
+		stored = d.store(ctx, req, info, output, body)
+	}
+	d.local.put(own.Previous, responses.ID(info), stored, own.History, slices.Concat(own.Input, output))
+	return body
 }
 
 // store keeps an answer for as long as the configuration says, and reports whether it could.
-func (d *dialog) store(ctx context.Context, req *surface.Request, info surface.Info, res *event.Result, output []chain.Item) bool {
+func (d *dialog) store(ctx context.Context, req *surface.Request, info surface.Info, output []chain.Item, body []byte) bool {
 	own := responses.OwnOf(req)
 	l := chain.Link{
 		ID: responses.ID(info), Owner: d.who.Name, Parent: own.Previous, Model: req.Model, Input: own.Input, Output: output,
-		Body: d.s.Body(req, info, res), Created: info.Created, Expires: info.Created.Add(d.set.StoreTTL),
+		Body: body, Created: info.Created, Expires: info.Created.Add(d.set.StoreTTL),
 	}
 	if d.alone {
 		// The answer before is not kept, and this one must not depend on it.
@@ -162,11 +170,12 @@ func (d *dialog) store(ctx context.Context, req *surface.Request, info surface.I
 // storeTimeout bounds how long the end of an answer waits for its being kept.
 const storeTimeout = 5 * time.Second
 
-// serveResponse runs one turn of responses over HTTP.
-func (h *Handler) serveResponse(w http.ResponseWriter, r *http.Request) {
+// asked reads a request of responses, puts it together with what came before it, and begins its turn. It has answered
+// where that fails, and the answer is nil then.
+func (h *Handler) asked(w http.ResponseWriter, r *http.Request, decode func([]byte, http.Header) (*surface.Request, error)) (*answer, *dialog) {
 	set := h.gw.Settings()
-	a := &answer{h: h, s: responses.Surface{OpenNames: set.OpenNames}, id: requestID(r), set: set}
-	err := a.decode(w, r, a.s.Decode)
+	a := &answer{h: h, s: set.responses(), id: requestID(r), set: set}
+	err := a.decode(w, r, decode)
 	var d *dialog
 	if err == nil {
 		d, err = h.open(r.Header, a.req.Model, set)
@@ -176,38 +185,31 @@ func (h *Handler) serveResponse(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		a.refused(w, err)
-		return
+		return nil, nil
 	}
-	call := a.call(r)
-	if a.job, err = d.begin(r.Context(), call); err != nil {
+	if a.job, err = d.begin(r.Context(), a.call(r)); err != nil {
 		h.answerFault(w, a.s, a.id, err)
+		return nil, nil
+	}
+	return a, d
+}
+
+// serveResponse runs one turn of responses over HTTP.
+func (h *Handler) serveResponse(w http.ResponseWriter, r *http.Request) {
+	a, d := h.asked(w, r, responses.Surface{}.Decode)
+	if a == nil {
 		return
 	}
 	ctx, over := h.live.add(r.Context(), d.who.Name, a.req, a.info)
 	defer over()
-	a.keep = func(res *event.Result) { d.keep(ctx, a.req, a.info, res) }
+	a.keep = func(res *event.Result) []byte { return d.keep(ctx, a.req, a.info, res) }
 	a.write(ctx, w)
 }
 
 // serveCompact makes a summary of a conversation, to go on from in its place.
 func (h *Handler) serveCompact(w http.ResponseWriter, r *http.Request) {
-	set := h.gw.Settings()
-	a := &answer{h: h, s: responses.Surface{OpenNames: set.OpenNames}, id: requestID(r), set: set}
-	err := a.decode(w, r, responses.DecodeCompact)
-	var d *dialog
-	if err == nil {
-		d, err = h.open(r.Header, a.req.Model, set)
-	}
-	if err == nil {
-		a.req.Stream = false
-		err = d.join(r.Context(), a.req)
-	}
-	if err != nil {
-		a.refused(w, err)
-		return
-	}
-	if a.job, err = d.begin(r.Context(), a.call(r)); err != nil {
-		h.answerFault(w, a.s, a.id, err)
+	a, _ := h.asked(w, r, responses.DecodeCompact)
+	if a == nil {
 		return
 	}
 	a.body = func(res *event.Result) ([]byte, error) {
@@ -223,7 +225,7 @@ func (h *Handler) serveCompact(w http.ResponseWriter, r *http.Request) {
 // serveInputTokens counts the prompt of a request.
 func (h *Handler) serveInputTokens(w http.ResponseWriter, r *http.Request) {
 	set := h.gw.Settings()
-	h.serveCounted(w, r, responses.Surface{OpenNames: set.OpenNames}, responses.DecodeCount, responses.CountBody, func(ctx context.Context, req *surface.Request) error {
+	h.serveCounted(w, r, set.responses(), responses.DecodeCount, responses.CountBody, func(ctx context.Context, req *surface.Request) error {
 		d, err := h.open(r.Header, req.Model, set)
 		if err != nil {
 			return err
@@ -235,7 +237,7 @@ func (h *Handler) serveInputTokens(w http.ResponseWriter, r *http.Request) {
 // serveKept answers from the store.
 func (h *Handler) serveKept(w http.ResponseWriter, r *http.Request, use func(ctx context.Context, d *dialog, id string) ([]byte, error)) {
 	set, rid, id := h.gw.Settings(), requestID(r), r.PathValue("id")
-	s := responses.Surface{OpenNames: set.OpenNames}
+	s := set.responses()
 	d, err := h.open(r.Header, "", set)
 	var body []byte
 	if err == nil {

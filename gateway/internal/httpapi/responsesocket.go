@@ -34,7 +34,7 @@ const maxMessageHeader = "X-Codex-Websocket-Max-Message-Bytes"
 
 func (h *Handler) serveResponseSocket(w http.ResponseWriter, r *http.Request) {
 	set := h.gw.Settings()
-	s := responses.Surface{OpenNames: set.OpenNames}
+	s := set.responses()
 	w.Header().Set(maxMessageHeader, strconv.FormatInt(set.MaxBody, 10))
 	l := h.upgrade(w, r, s, ws.Options{Compression: set.Deflate})
 	if l == nil {
@@ -149,7 +149,7 @@ func (k *responseSocket) answer(ctx context.Context, req *surface.Request, id st
 	}
 	info := surface.Info{ID: NewID(), Model: req.Model, Created: time.Now()}
 	out := &eventWriter{conn: k.conn, ctx: ctx}
-	keep := func(res *event.Result) { d.keep(ctx, req, info, res) }
+	keep := func(res *event.Result) []byte { return d.keep(ctx, req, info, res) }
 	if own.NoGenerate {
 		keep(&event.Result{Reason: event.ReasonStop})
 		k.tell()

@@ -125,13 +125,7 @@ var fewer = []string{
 }
 
 func TestRecalledForms(t *testing.T) {
-	for i, before := range fewer {
-		for j, body := range fewer {
-			m := surfacetest.NewRecall()
-			surfacetest.Remember(m, []byte(before), nil, recalled)
-			surfacetest.SameRecalled(t, fmt.Sprint(j, " behind ", i), m, []byte(body), nil, recalled)
-		}
-	}
+	surfacetest.EachBehindEach(t, fewer, recalled)
 }
 
 // FuzzRecall: what a body says does not depend on the one before it.
@@ -145,9 +139,7 @@ func FuzzRecall(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, before, body []byte) {
-		m := surfacetest.NewRecall()
-		surfacetest.Remember(m, before, nil, recalled)
-		surfacetest.SameRecalled(t, "behind another one", m, body, nil, recalled)
+		surfacetest.Behind(t, "behind another one", before, body, recalled)
 	})
 }
 

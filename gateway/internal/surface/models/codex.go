@@ -13,7 +13,8 @@ type Codex struct {
 	DefaultLevel string   // one of them; empty: the client's choice
 	Reasons      bool     // its reasoning can be shown
 	Truncation   int      // tokens that a tool's output may have; 10,000 when 0
-	AutoCompact  int      // tokens at which a conversation is summarised; nine tenths of the window when 0
+	AutoCompact  int      // tokens at which a conversation is summarised; nine tenths of the window when 0, and Room less than it at most
+	Room         int      // tokens of the window that a prompt must leave, or it is refused
 	Hidden       bool     // usable, but not offered
 	Priority     int      // the lowest is offered first
 	Parallel     bool     // several calls in one answer
@@ -84,7 +85,7 @@ func appendWindow(b []byte, m *Model) []byte {
 	}
 	compact := m.Codex.AutoCompact
 	if compact == 0 {
-		compact = m.Context * 9 / 10
+		compact = min(m.Context*9/10, m.Context-m.Codex.Room)
 	}
 	b = appendInt(append(b, `,"context_window":`...), m.Context)
 	b = appendInt(append(b, `,"max_context_window":`...), m.Context)

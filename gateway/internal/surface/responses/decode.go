@@ -58,11 +58,7 @@ func (d *decoder) finish(header http.Header) (*surface.Request, error) {
 	if req.Model == "" {
 		return nil, d.BadMember("model", "expected the name of a model")
 	}
-	// An answer that is not kept cannot be referred to. Without its seal, clients that do not know to ask for it bring
-	// reasoning back as what the model said.
-	if d.own.Encrypted = d.own.Encrypted || !d.own.Store; d.own.Encrypted {
-		req.Seal = surface.SealFull
-	}
+	Keep(req, true)
 	if req.User == "" {
 		req.User = d.safety
 	}

@@ -76,6 +76,17 @@ type Echo struct {
 // PreviousParam is the member of a request that names the answer it goes on from.
 const PreviousParam = "previous_response_id"
 
+// Keep decides whether the answer is kept: where its client and its tenant, who may, both want it. One that is not kept
+// cannot be referred to, and has its reasoning sealed: clients that do not know to ask for that bring it back as what the
+// model said.
+func Keep(req *surface.Request, may bool) {
+	own := OwnOf(req)
+	own.Store = own.Store && may
+	if own.Encrypted = own.Encrypted || !own.Store; own.Encrypted {
+		req.Seal = surface.SealFull
+	}
+}
+
 // OwnOf is what this surface kept of a request that it decoded.
 func OwnOf(req *surface.Request) *Own {
 	own, _ := req.Own.(*Own)

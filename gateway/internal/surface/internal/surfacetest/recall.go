@@ -150,3 +150,21 @@ func BenchmarkRecalled(b *testing.B, bodies [][]byte, decode Decode) {
 		}
 	})
 }
+
+// EachBehindEach decodes every body with a memory of every other one.
+func EachBehindEach(t *testing.T, bodies []string, decode Decode) {
+	t.Helper()
+	for i, before := range bodies {
+		for j, body := range bodies {
+			Behind(t, fmt.Sprint(j, " behind ", i), []byte(before), []byte(body), decode)
+		}
+	}
+}
+
+// Behind decodes a body with a memory of another one: what it says does not depend on that.
+func Behind(t *testing.T, name string, before, body []byte, decode Decode) {
+	t.Helper()
+	m := NewRecall()
+	Remember(m, before, nil, decode)
+	SameRecalled(t, name, m, body, nil, decode)
+}
